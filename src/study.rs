@@ -179,7 +179,6 @@ impl Study {
     }
 
     /// Assumptions of the simulations.
-    #[must_use]
     pub fn assumptions(&self) -> Assumptions {
         self.assumptions
     }
@@ -228,7 +227,6 @@ impl Study {
     }
 
     /// File and line of the first line of a request's answer.
-    #[must_use]
     pub fn place(&self, index: RequestIndex) -> String {
         let request = self.history.request(index);
         format!("{}:{}", self.history.files[request.file].label, request.line)
@@ -339,13 +337,11 @@ impl Study {
 
     /// Steps of transcripts whose additions are all in lines, each with its recorded and its counted size; empty unless
     /// contents were counted (`ReadOptions::counts_contents`).
-    #[must_use]
     pub fn counted_steps(&self) -> Vec<CountedStep> {
         counted_steps(&self.history, &self.steps)
     }
 
     /// Agreement of counted and recorded sizes of these steps, by model and kind of addition.
-    #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::new();
         for step in self.counted_steps() {
@@ -358,7 +354,6 @@ impl Study {
 
     /// Compares the strategies of a ledger with the first of them, and with the bounds if
     /// [`run_with_bounds`](Self::run_with_bounds) made the ledger.
-    #[must_use]
     pub fn compare<'l>(&self, ledger: &'l Ledger<'_>) -> Comparison<'l> {
         Comparison::new(ledger, &self.selection)
     }
@@ -378,14 +373,12 @@ impl Study {
     }
 
     /// Simulates the record and its replay, under the literal reading.
-    #[must_use]
     pub fn record_and_replay(&self) -> Ledger<'_> {
         let assumptions = self.assuming(false, Reading::Literal);
         self.ledger(&[Strategy::billed(), Strategy::expected()], &[], &assumptions)
     }
 
     /// Simulates the strategies for finding and pricing breaks, under the literal reading.
-    #[must_use]
     pub fn evidence(&self) -> Ledger<'_> {
         let assumptions = self.assuming(false, Reading::Literal);
         self.ledger(&evidence_strategies(), &[Reading::Literal], &assumptions)
@@ -479,14 +472,12 @@ fn select(filter: &Filter, only_live: bool, history: &History) -> Result<Selecti
 const BILLED_AND_EXPECTED: &str = "`billed` and `replay`";
 
 /// Strategies for finding and pricing breaks, besides the bound.
-#[must_use]
 pub fn evidence_strategies() -> Vec<Strategy> {
     let lifetimes = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
     [Strategy::billed(), Strategy::expected()].into_iter().chain(lifetimes).collect()
 }
 
 /// Strategies for finding and pricing unstable prefixes.
-#[must_use]
 pub fn lint_strategies() -> Vec<Strategy> {
     // Several rules may have the same latch, which is simulated once.
     let latched: Vec<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).ordered();
@@ -495,7 +486,6 @@ pub fn lint_strategies() -> Vec<Strategy> {
 }
 
 /// Parts of an input to keep for strategies: those asked for, and those that any strategy needs.
-#[must_use]
 pub fn options_for(strategies: &[Strategy], asked: ReadOptions) -> ReadOptions {
     let needs_parts = strategies.iter().any(Strategy::needs_block_parts);
     ReadOptions {
@@ -528,19 +518,16 @@ pub struct AdviceAndAnswer {
 
 impl Findings<'_> {
     /// All breaks.
-    #[must_use]
     pub fn list(&self) -> &[Break] {
         &self.analysis.breaks.list
     }
 
     /// The answer without a change: finding one takes many simulations.
-    #[must_use]
     pub fn figures(&self) -> Answer {
         Answer::new(&self.ledger, &self.analysis, &self.study.selection)
     }
 
     /// The answer and the ranked changes, simulated under a reading. This takes many simulations.
-    #[must_use]
     pub fn advice_and_answer(&self, reading: Reading) -> AdviceAndAnswer {
         let Self { study, ledger, analysis } = self;
         let as_recorded = study.as_recorded(reading);
@@ -552,13 +539,11 @@ impl Findings<'_> {
     }
 
     /// The answer, with only the first of the changes.
-    #[must_use]
     pub fn answer(self) -> Answer {
         self.answer_and_breaks().0
     }
 
     /// The answer, with only the first of the changes, and all breaks.
-    #[must_use]
     pub fn answer_and_breaks(self) -> (Answer, Vec<Break>) {
         let Self { study, ledger, analysis } = self;
         let answer = Answer::new(&ledger, &analysis, &study.selection);

@@ -20,7 +20,6 @@ impl Ordinal {
     ///
     /// # Panics
     /// Never in practice: an input would need 2³² lines.
-    #[must_use]
     #[inline]
     pub fn at(index: usize) -> Self {
         let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
@@ -28,14 +27,12 @@ impl Ordinal {
     }
 
     /// Index, from 0 on.
-    #[must_use]
     #[inline]
     pub fn index(self) -> usize {
         self.number() as usize
     }
 
     /// Index in 32 bits.
-    #[must_use]
     #[inline]
     pub fn number(self) -> u32 {
         self.0.get() - 1
@@ -55,7 +52,6 @@ pub struct EntryId {
 
 impl EntryId {
     /// The identity of `text`.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         let (high, low) = parse_uuid(text.as_bytes()).unwrap_or_else(|| {
             let hash = u128::from_be_bytes(Blake2b::<U16>::digest(text).into());
@@ -66,7 +62,6 @@ impl EntryId {
     }
 
     /// This value as a UUID in lower case.
-    #[must_use]
     pub fn uuid(self) -> String {
         let digits = format!("{:016x}{:016x}", self.high, self.low);
         // `digits` has no dashes, so these are the groups of `UUID_GROUPS` without dashes.
@@ -74,7 +69,6 @@ impl EntryId {
     }
 
     /// Returns true if [`EntryId::uuid`] of `text` gives `text` back.
-    #[must_use]
     pub fn is_uuid(self, text: &str) -> bool {
         let has_large_letters = text.bytes().any(|byte| byte.is_ascii_uppercase());
         !has_large_letters && parse_uuid(text.as_bytes()) == Some((self.high.get(), self.low))
@@ -138,7 +132,6 @@ impl Symbol {
     }
 
     /// Index in the table.
-    #[must_use]
     pub fn index(self) -> usize {
         self.0.get() as usize - 1
     }
@@ -184,7 +177,6 @@ impl Symbols {
     }
 
     /// String of a symbol of this table.
-    #[must_use]
     #[inline]
     pub fn text(&self, symbol: Symbol) -> &str {
         text_of(&self.text, &self.ends, symbol)
@@ -221,7 +213,6 @@ pub struct Moved(Option<Vec<Symbol>>);
 
 impl Moved {
     /// Returns true if every symbol stays the same.
-    #[must_use]
     pub fn is_identity(&self) -> bool {
         self.0.is_none()
     }
@@ -230,7 +221,6 @@ impl Moved {
     ///
     /// # Panics
     /// If `symbol` does not belong to the first table.
-    #[must_use]
     pub fn symbol(&self, symbol: Symbol) -> Symbol {
         self.0.as_ref().map_or(symbol, |moved| moved[symbol.index()])
     }

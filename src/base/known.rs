@@ -24,13 +24,11 @@ impl KnownSum {
     }
 
     /// Sum of the known amounts; `None` if all amounts are unknown.
-    #[must_use]
     pub fn value(self) -> Option<Picodollars> {
         (self.known > 0 || self.unknown == 0).then_some(self.sum)
     }
 
     /// Sum of all amounts; `None` if any is unknown.
-    #[must_use]
     pub fn whole(self) -> Option<Picodollars> {
         (self.unknown == 0).then_some(self.sum)
     }

@@ -47,7 +47,6 @@ const FAMILY_FIRST: u32 = 4;
 /// Strips additions of clients and platforms from a model id: `[1m]`, Bedrock's region, vendor and version, and Google
 /// Cloud's `@date`. Gateways write Claude's versions with a point, `claude-opus-4.6`, in front of the family,
 /// `claude-4.6-opus`, and with a suffix for [fast mode](is_fast).
-#[must_use]
 pub fn canonical_name(name: &str) -> Cow<'_, str> {
     let name = name.split('[').next().unwrap_or(name);
     let name = name.split('@').next().unwrap_or(name);
@@ -60,7 +59,6 @@ pub fn canonical_name(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns true if a name asks for fast mode of Claude: `claude-opus-5-fast`.
-#[must_use]
 pub fn is_fast(name: &str) -> bool {
     let name = name.split('[').next().unwrap_or(name).to_ascii_lowercase();
     name.ends_with(FAST) && name.contains("claude-")
@@ -90,7 +88,6 @@ fn of_claude(name: &str) -> Cow<'_, str> {
 }
 
 /// Platform that a model's name reveals.
-#[must_use]
 pub fn platform(name: &str) -> Platform {
     // The region of an ARN is a part between colons.
     let (folders, name) = name.rsplit_once('/').unwrap_or(("", name));
@@ -128,7 +125,6 @@ pub enum Support {
 
 impl Support {
     /// Returns true if the feature is refused on the day of `at`, in UTC.
-    #[must_use]
     pub fn is_refused(self, at: Millis) -> bool {
         match self {
             Self::Taken => false,
@@ -194,7 +190,6 @@ impl PrefixCheck {
 
 impl Facts {
     /// Shortest prefix that is cached on the day of `at`, in UTC.
-    #[must_use]
     pub fn minimum(&self, at: Millis) -> Tokens {
         self.minimum.at(at)
     }
@@ -374,7 +369,6 @@ impl Models {
     ///
     /// # Panics
     /// Never: a test reads the same text.
-    #[must_use]
     pub fn built_in() -> Self {
         static MODELS: LazyLock<Models> = LazyLock::new(|| {
             let known = of_document(BUILT_IN.get_ref(), None);
@@ -386,7 +380,6 @@ impl Models {
 
     /// Facts of a model, by its name as written. The call looks through all entries: ask once per model rather than
     /// once per request.
-    #[must_use]
     pub fn facts(&self, name: &str) -> Facts {
         let canonical = canonical_name(name);
         let mut facts = self.0.usual.clone();
@@ -398,7 +391,6 @@ impl Models {
     }
 
     /// Facts assumed for an unknown model.
-    #[must_use]
     pub fn usual(&self) -> &Facts {
         &self.0.usual
     }

@@ -48,7 +48,6 @@ pub struct ProjectNaming {
 
 impl ProjectNaming {
     /// Names of projects by their paths. Different paths have different names if their last sixteen parts differ.
-    #[must_use]
     pub fn of_paths(&self, paths: &[&str]) -> Vec<String> {
         let parts: Vec<Vec<&str>> = paths.iter().map(|path| self.parts(path)).collect();
         match self.names {
@@ -59,7 +58,6 @@ impl ProjectNaming {
 
     /// Label of a file: its path below the given folder, with `/` between the parts. The name of the file itself stays,
     /// as it identifies the session; the name of a folder does not.
-    #[must_use]
     pub fn label(&self, label: &str) -> String {
         let path = self.path(label);
         let (folders, last) =
@@ -72,14 +70,12 @@ impl ProjectNaming {
     }
 
     /// Name of a domain called after folders, without the path to a home.
-    #[must_use]
     pub fn domain_of_folders(&self, path: &str) -> String {
         let folders = path.split('/').map(|folder| self.without_home(folder));
         self.domain(&folders.collect::<Vec<_>>().join("/"))
     }
 
     /// Name of a domain as given, or its digest, as any name may be a person's.
-    #[must_use]
     pub fn domain(&self, name: &str) -> String {
         match self.names {
             ProjectNames::Relative => name.to_owned(),
@@ -88,7 +84,6 @@ impl ProjectNaming {
     }
 
     /// A path with `~` for the user's home.
-    #[must_use]
     pub fn path(&self, path: &str) -> String {
         // A home of `/` would make every path one below the home.
         let home = self.home.as_deref().map(Path::new).filter(|home| home.parent().is_some());

@@ -19,7 +19,6 @@ words! {
 
 impl Ttl {
     /// Lifetime in milliseconds at Anthropic's service.
-    #[must_use]
     pub fn millis(self) -> i64 {
         Lifetimes::ANTHROPIC.of(self)
     }
@@ -40,7 +39,6 @@ impl Lifetimes {
     pub const ANTHROPIC: Self = Self { usual: 5 * MINUTE, long: 60 * MINUTE };
 
     /// Lifetime of a TTL, in milliseconds.
-    #[must_use]
     #[inline]
     pub fn of(self, ttl: Ttl) -> i64 {
         match ttl {
@@ -50,13 +48,11 @@ impl Lifetimes {
     }
 
     /// Returns true if the service has a longer lifetime.
-    #[must_use]
     pub fn has_choice(self) -> bool {
         self.usual != self.long
     }
 
     /// Name of a TTL's lifetime at the service: `30m`, `12h`.
-    #[must_use]
     pub fn name(self, ttl: Ttl) -> String {
         let minutes = self.of(ttl) / MINUTE;
         if minutes < 60 { format!("{minutes}m") } else { format!("{}h", minutes / 60) }
@@ -77,7 +73,6 @@ pub struct TierTtl {
 
 impl TierTtl {
     /// The same TTL for all markers.
-    #[must_use]
     pub const fn uniform(ttl: Ttl) -> Self {
         Self { system: ttl, messages: ttl }
     }
@@ -97,13 +92,11 @@ pub struct TtlPlan {
 
 impl TtlPlan {
     /// The same TTLs in every conversation.
-    #[must_use]
     pub const fn everywhere(ttl: TierTtl) -> Self {
         Self { main: ttl, agents: ttl }
     }
 
     /// TTLs of a conversation.
-    #[must_use]
     pub fn of(&self, is_agent: bool) -> TierTtl {
         if is_agent { self.agents } else { self.main }
     }

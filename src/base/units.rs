@@ -45,7 +45,6 @@ impl Tokens {
     }
 
     /// Returns true if `self` is at least `percent` per cent of `other`, without rounding.
-    #[must_use]
     pub fn is_at_least_percent_of(self, percent: u64, other: Self) -> bool {
         u128::from(self.0) * 100 >= u128::from(other.0) * u128::from(percent)
     }
@@ -84,7 +83,6 @@ const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 
 impl Millis {
     /// The moment at a number of milliseconds after the epoch.
-    #[must_use]
     #[inline]
     pub const fn new(millis: i64) -> Self {
         // Flipping the sign bit keeps moments in order as unsigned numbers.
@@ -95,7 +93,6 @@ impl Millis {
     }
 
     /// Milliseconds since the epoch.
-    #[must_use]
     #[inline]
     pub const fn get(self) -> i64 {
         (self.0.get() ^ EPOCH).cast_signed()
@@ -108,13 +105,11 @@ impl Millis {
     }
 
     /// Day in UTC, from 1970 on.
-    #[must_use]
     pub fn day(self) -> i64 {
         self.get().div_euclid(MILLIS_PER_DAY)
     }
 
     /// Milliseconds from `earlier` to `self`; zero if the clock stepped backwards.
-    #[must_use]
     #[inline]
     pub fn since(self, earlier: Self) -> i64 {
         self.get().saturating_sub(earlier.get()).max(0)
@@ -176,13 +171,11 @@ impl Picodollars {
     }
 
     /// Exact dollars, or `None` beyond 10¹⁶.
-    #[must_use]
     pub fn to_decimal(self) -> Option<Decimal> {
         Decimal::try_from_i128_with_scale(self.0, PICODOLLAR_SCALE).ok()
     }
 
     /// Converts exact dollars. `None` if they are not a whole number of picodollars, or too large.
-    #[must_use]
     pub fn from_decimal(dollars: Decimal) -> Option<Self> {
         let amount = dollars.normalize();
         let missing = PICODOLLAR_SCALE.checked_sub(amount.scale())?;
@@ -190,7 +183,6 @@ impl Picodollars {
     }
 
     /// Dollars as a float, for percentages and other rounded figures.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // only for display
     pub fn to_dollars_lossy(self) -> f64 {
         self.0 as f64 / PICODOLLARS_PER_DOLLAR as f64
@@ -293,7 +285,6 @@ impl TextSize {
     pub const ZERO: Self = Self { bytes: 0, beyond: 0, counted: 0 };
 
     /// Size in bytes of JSON, without counted tokens. No line has 2³² bytes.
-    #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), ..Self::ZERO }
     }
@@ -314,25 +305,21 @@ impl TextSize {
     }
 
     /// Bytes of JSON.
-    #[must_use]
     pub fn bytes(self) -> u64 {
         self.bytes.into()
     }
 
     /// Characters, or bytes of JSON if these were not counted.
-    #[must_use]
     pub fn characters(self) -> u64 {
         self.bytes.saturating_sub(self.beyond).into()
     }
 
     /// Tokens; zero if they were not counted.
-    #[must_use]
     pub fn tokens(self) -> u64 {
         (self.counted / 2).into()
     }
 
     /// Returns true if the whole text was counted.
-    #[must_use]
     pub fn is_whole(self) -> bool {
         self.counted > 0 && self.counted.is_multiple_of(2)
     }

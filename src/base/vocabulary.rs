@@ -22,7 +22,6 @@ words! {
 
 impl Vocabulary {
     /// Model with which the vocabulary and the frame of its prompts were measured; `None` without a measured frame.
-    #[must_use]
     pub fn measured_of(self) -> Option<&'static str> {
         match self {
             Self::Claude3 => Some("claude-opus-4-5"),

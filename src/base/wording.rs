@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use super::order::Order as _;
 
 /// Number with separators: `1234567` → `1,234,567`.
-#[must_use]
 pub fn grouped(value: u64) -> String {
     grouped_digits(&value.to_string())
 }
@@ -25,21 +24,18 @@ pub(crate) fn grouped_digits(digits: &str) -> String {
 }
 
 /// Count with its noun: `1 file`, `2 files`.
-#[must_use]
 pub fn counted(value: u64, singular: &str, plural: &str) -> String {
     let noun = if value == 1 { singular } else { plural };
     format!("{} {noun}", grouped(value))
 }
 
 /// A text with its first letter in upper case, as at the start of a sentence.
-#[must_use]
 pub(crate) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Duration in two units: `83000` ms → `1m23s`.
-#[must_use]
 pub fn duration(millis: i64) -> String {
     let seconds = millis / 1_000;
     match seconds {
@@ -58,7 +54,6 @@ const COMPARED: usize = 64;
 
 /// The three candidates nearest to a name by optimal string alignment distance, nearest first. Ties go to the longer
 /// common prefix, then to the first. A candidate that only begins like the name counts as near, too.
-#[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name: String = name.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
     let length = name.chars().count();
@@ -91,7 +86,6 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Names as alternatives: `` `a`, `b` or `c` ``.
-#[must_use]
 pub fn alternatives(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
@@ -101,7 +95,6 @@ pub fn alternatives(names: &[&str]) -> String {
 }
 
 /// Words to put after an unknown name. Empty without a suggestion.
-#[must_use]
 pub fn suggestion(nearest: &[&str]) -> String {
     if nearest.is_empty() {
         return String::new();

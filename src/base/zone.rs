@@ -18,56 +18,47 @@ impl Default for Zone {
 
 impl Zone {
     /// Zone of an IANA name, such as `Europe/Berlin`.
-    #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         TimeZone::get(name).ok().map(Self)
     }
 
     /// IANA name.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }
 
     /// Day of a moment, or `None` outside of the calendar.
-    #[must_use]
     pub fn day(&self, at: Millis) -> Option<Date> {
         self.zoned(at).map(|at| at.date())
     }
 
     /// First moment of a day.
-    #[must_use]
     pub fn beginning(&self, day: Date) -> Option<Millis> {
         let beginning = day.to_zoned(self.0.clone()).ok()?;
         Some(Millis::new(beginning.timestamp().as_millisecond()))
     }
 
     /// Formats a moment to the second.
-    #[must_use]
     pub fn moment(&self, at: Millis) -> String {
         self.formatted(at, "%Y-%m-%d %H:%M:%S")
     }
 
     /// Formats a moment to the minute.
-    #[must_use]
     pub fn minute(&self, at: Millis) -> String {
         self.formatted(at, "%Y-%m-%d %H:%M")
     }
 
     /// Formats a moment to the minute, without the year.
-    #[must_use]
     pub fn short_moment(&self, at: Millis) -> String {
         self.formatted(at, "%m-%d %H:%M")
     }
 
     /// Formats the time of day to the second.
-    #[must_use]
     pub fn time(&self, at: Millis) -> String {
         self.formatted(at, "%H:%M:%S")
     }
 
     /// Offset from UTC at a moment, in seconds.
-    #[must_use]
     pub fn seconds_ahead(&self, at: Millis) -> i64 {
         self.zoned(at).map_or(0, |at| i64::from(at.offset().seconds()))
     }

@@ -120,7 +120,6 @@ fn reason(client: Sums, lines: Sums) -> Reason {
 
 impl ClientCount {
     /// Compares the counts of the sessions that are selected as a whole; `None` if none of them has one.
-    #[must_use]
     pub fn of(ledger: &Ledger<'_>, selection: &Selection) -> Option<Self> {
         let mut all = Self::default();
         for count in Self::by_session(ledger, selection).values() {
@@ -130,7 +129,6 @@ impl ClientCount {
     }
 
     /// Count of each session that is selected as a whole and has one.
-    #[must_use]
     pub fn by_session(ledger: &Ledger<'_>, selection: &Selection) -> ByKey<String, Self> {
         let history = ledger.history;
         if history.cost_states.is_empty() {
@@ -144,7 +142,6 @@ impl ClientCount {
     }
 
     /// Sum of all differences without a known reason, in either direction.
-    #[must_use]
     pub fn unexplained(&self) -> Picodollars {
         self.differences.iter().map(|found| Picodollars(found.cost.0.abs())).sum()
     }
@@ -164,7 +161,6 @@ impl ClientCount {
     }
 
     /// Cost of all requests that leave no line.
-    #[must_use]
     pub fn beside_lines(&self) -> Picodollars {
         self.without_line.values().copied().sum()
     }

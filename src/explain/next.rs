@@ -29,7 +29,6 @@ impl<'l> Standing<'l> {
     ///
     /// `None` if its caches have no markers, if its prompt was captured without usage, if its usage sums
     /// several prompts, or if nothing was cached.
-    #[must_use]
     pub fn after(ledger: &'l Ledger<'l>, steps: &[Step], after: RequestIndex) -> Option<Self> {
         let history = ledger.history;
         let usage = history.request(after).usage.as_ref()?;
@@ -42,7 +41,6 @@ impl<'l> Standing<'l> {
     }
 
     /// State after the last request of a conversation, so far, that leaves a prefix.
-    #[must_use]
     pub fn of(ledger: &'l Ledger<'l>, steps: &[Step], of: ConversationKey) -> Option<Self> {
         let requests = ledger.history.requests.iter().enumerate().rev();
         let mut own = requests.filter(|(_, request)| request.conversation() == of);
@@ -50,19 +48,16 @@ impl<'l> Standing<'l> {
     }
 
     /// Request that left the prefix.
-    #[must_use]
     pub fn request(&self) -> &'l Request {
         self.history().request(self.after)
     }
 
     /// Lifetime of the entries written for its messages.
-    #[must_use]
     pub fn ttl(&self) -> Ttl {
         self.ttl
     }
 
     /// Time after which the prefix is no longer found, unless another request reads it first.
-    #[must_use]
     pub fn warm_until(&self) -> Millis {
         self.request().start.plus(self.ttl.millis() + self.grace)
     }
@@ -71,26 +66,22 @@ impl<'l> Standing<'l> {
     /// its answer.
     ///
     /// The user's next message comes on top.
-    #[must_use]
     pub fn least_prompt(&self) -> Tokens {
         let usage = self.request().recorded();
         usage.prompt.total() + usage.output
     }
 
     /// Split of a prompt of this size while the whole prefix is still found.
-    #[must_use]
     pub fn warm(&self, prompt: Tokens) -> PromptSplit {
         self.split(prompt, self.recorded().cached_end())
     }
 
     /// Split of a prompt of this size after the whole prefix expired.
-    #[must_use]
     pub fn cold(&self, prompt: Tokens) -> PromptSplit {
         self.split(prompt, Tokens::ZERO)
     }
 
     /// Cost of a prompt with this split, without the answer to it, or `None` if the model has no price.
-    #[must_use]
     pub fn cost(&self, split: PromptSplit) -> Option<Picodollars> {
         self.cost_with(split, Tokens::ZERO)
     }
@@ -106,7 +97,6 @@ impl<'l> Standing<'l> {
     /// found, and after it expired.
     ///
     /// The size of the summary is assumed, as in simulated compactions.
-    #[must_use]
     pub fn compaction(&self) -> [Option<Picodollars>; 2] {
         let Compaction { request, summary, analysis, .. } = Compaction::default();
         let prompt = self.least_prompt() + request;

@@ -79,7 +79,6 @@ pub struct Under<'a> {
 }
 
 /// Tells the story of a request, with the breaks of the selection.
-#[must_use]
 pub fn story<'a>(
     ledger: &'a Ledger<'_>,
     located: LocatedRequest<'a>,
@@ -321,7 +320,6 @@ pub fn locate<'a>(
 }
 
 /// Returns true if a request or its answer has exactly this id.
-#[must_use]
 pub fn has_id(history: &History, index: RequestIndex, id: &str) -> bool {
     let request = history.request(index);
     [request.request, request.message].into_iter().any(|own| history.text(own) == Some(id))

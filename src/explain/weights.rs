@@ -56,7 +56,6 @@ const TOOLS_PROMPT: &str = "the service's prompt for tools";
 const OWN_TOOLS: &str = "no MCP server";
 
 /// Weighs the prompt of a captured request.
-#[must_use]
 pub fn weigh(history: &History, wire: &WireRequest, division: Division) -> Weights {
     let tree = &history.captured.tree;
     let view = PromptView::new(tree, wire.leaf);

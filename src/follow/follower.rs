@@ -62,7 +62,6 @@ pub struct Follower {
 
 impl Follower {
     /// A follower that reads files with these options. Their filter and zone are not used.
-    #[must_use]
     pub fn new(mut options: StudyOptions, size: WindowSize) -> Self {
         // No figure of a followed file needs these.
         options.read.counts_contents = false;
@@ -71,7 +70,6 @@ impl Follower {
     }
 
     /// Prices of the requests.
-    #[must_use]
     pub fn prices(&self) -> &PriceTable {
         &self.options.prices
     }

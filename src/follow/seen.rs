@@ -81,7 +81,6 @@ pub struct About {
 
 impl Next {
     /// Cost of the message at another model, which has caches of its own. `None` if that model has no price.
-    #[must_use]
     pub fn cold_at(&self, model: &str, at: Millis, prices: &PriceTable) -> Option<Picodollars> {
         let (prompt, tier) = (self.prompt, PriceTier::default());
         let rates = prices.rates(&PriceContext { model, at, prompt, tier })?;

@@ -74,14 +74,12 @@ impl Followed {
     pub const BEGINNING: &[u8; 6] = b"{\"of\":";
 
     /// Newest break in the file.
-    #[must_use]
     pub fn last_break(&self) -> Option<FoundBreak> {
         self.breaks.last().copied()
     }
 
     /// Bytes for [`decode`](Self::decode). `of` is the hash of everything besides the file that the figures depend on.
     /// `None` if a request costs more than eighteen million dollars, for which a row has no room.
-    #[must_use]
     pub fn encode(&self, of: u64) -> Option<Vec<u8>> {
         let Self { requests, breaks, next, bytes, identity, mark, read: _, about: _ } = self;
         let causes: Vec<Cause> = breaks.iter().map(|found| found.cause).ordered();
@@ -112,7 +110,6 @@ impl Followed {
     }
 
     /// Decodes bytes that were encoded with the same `of`. `None` for damage, another version or other prices.
-    #[must_use]
     pub fn decode(bytes: &[u8], of: u64) -> Option<Self> {
         let (content, sum) = bytes.split_last_chunk()?;
         if hash(content) != u64::from_le_bytes(*sum) {

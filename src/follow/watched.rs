@@ -71,7 +71,6 @@ pub struct Watched {
 
 impl Watched {
     /// A follower without files.
-    #[must_use]
     pub fn new(follower: Follower) -> Self {
         Self {
             follower,
@@ -89,13 +88,11 @@ impl Watched {
     }
 
     /// Known state of a file.
-    #[must_use]
     pub fn file(&self, path: &Path) -> Option<&Followed> {
         self.files.get(path)
     }
 
     /// Session, project and sub-agent of a file, as of the last look.
-    #[must_use]
     pub fn about(&self, path: &Path) -> Option<&About> {
         let now = self.file(path).and_then(|file| file.about.as_ref());
         now.or_else(|| self.past.get(path))

@@ -125,7 +125,6 @@ impl Survey {
     }
 
     /// Builds the redaction of everything that was surveyed.
-    #[must_use]
     pub fn finish(self, tool_names: ToolNames) -> Redaction {
         let key = self.key.finish();
         let mut names = self.names;
@@ -142,7 +141,6 @@ impl Survey {
 impl Redaction {
     /// Label of a surveyed source with its words replaced. Labels keep their order, their parts and
     /// their endings.
-    #[must_use]
     pub fn label(&self, label: &str) -> String {
         self.names.label(label)
     }

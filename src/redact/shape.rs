@@ -49,7 +49,6 @@ pub struct KeptFields {
 }
 
 /// Everything that a redaction keeps, from the very tables that it works by.
-#[must_use]
 pub fn kept(tool_names: ToolNames) -> Vec<KeptObject> {
     let object = |(shape, path): (&Shape, String)| KeptObject {
         object: shape.name,

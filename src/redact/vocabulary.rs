@@ -133,7 +133,6 @@ pub(super) const USER_PARTS: &[&str] = names!("account session user");
 /// Words of five letters or more, in lower case, that may occur in redacted text: those of the
 /// fixed lists, and the beginnings of identifiers and pictures. Apart from the names of tools,
 /// if they are kept, no other word of the input stays.
-#[must_use]
 pub fn allowed_words() -> BTreeSet<String> {
     let fields =
         reachable().into_iter().flat_map(|(shape, _)| shape.fields).flat_map(|(_, names)| *names);

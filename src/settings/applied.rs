@@ -41,7 +41,6 @@ pub struct Promise {
 
 impl Promise {
     /// Saving as a share of the cost. `None` if nothing was spent, or the share is not between 0 and 1.
-    #[must_use]
     pub fn share(&self) -> Option<f64> {
         let (saving, spent) =
             (self.saving_usd.to_dollars_lossy(), self.spent_usd.to_dollars_lossy());
@@ -117,7 +116,6 @@ impl Applied {
     }
 
     /// Reads a record. `None` if it is not one, or if one of its two texts cannot be read.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let applied: Self = serde_json::from_slice(bytes).ok()?;
         let is_readable =

@@ -52,19 +52,16 @@ impl From<&ClientSetting> for Setting {
 
 impl Setting {
     /// A setting at the top level.
-    #[must_use]
     pub fn top(key: &str, value: Value) -> Self {
         Self { key: vec![key.to_owned()], value, source: None }
     }
 
     /// Names that lead to the key, outermost first.
-    #[must_use]
     pub fn path(&self) -> Vec<&str> {
         self.key.iter().map(String::as_str).collect()
     }
 
     /// Dotted name of the key.
-    #[must_use]
     pub fn name(&self) -> String {
         self.key.join(".")
     }

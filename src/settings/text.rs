@@ -102,7 +102,6 @@ impl SettingsText {
     }
 
     /// Text of the file.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -332,7 +331,6 @@ fn take_from(object: &mut Value, key: &[&str]) {
 }
 
 /// A value on one line, spaced as people do.
-#[must_use]
 pub fn shown(value: &Value) -> String {
     match value {
         Value::Object(object) => {

@@ -17,7 +17,6 @@ pub trait Count: Sync {
 }
 
 /// Counter of a vocabulary; `None` if the program was built without it.
-#[must_use]
 pub fn counter(vocabulary: Vocabulary) -> Option<&'static dyn Count> {
     match vocabulary {
         #[cfg(feature = "tokens")]

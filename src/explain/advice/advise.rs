@@ -59,7 +59,6 @@ pub struct AdviceEntry {
 
 impl Advice {
     /// Tries every candidate; `None` if nothing has a price.
-    #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
         trace: &PromptTrace,
@@ -100,7 +99,6 @@ impl Advice {
     ///
     /// Other ways of sending the same prompts are tried only if they could save more than the best other
     /// prompts: at most the recorded cost beyond reading all prompts from cache.
-    #[must_use]
     pub fn first(
         ledger: &Ledger<'_>,
         trace: &PromptTrace,
@@ -136,7 +134,6 @@ impl Advice {
     }
 
     /// The first of the changes, without another search.
-    #[must_use]
     pub fn to_first(&self) -> FirstAdvice {
         FirstAdvice {
             entry: self.changes.first().or(self.unsupported.as_ref()).cloned(),
@@ -145,19 +142,16 @@ impl Advice {
     }
 
     /// Part of the saving of all changes that the bill supports.
-    #[must_use]
     pub fn supported(&self) -> Picodollars {
         self.bill.supported(self.saving())
     }
 
     /// Saving of all changes together by the rules.
-    #[must_use]
     pub fn saving(&self) -> Picodollars {
         self.changes.iter().map(|entry| entry.saving).sum()
     }
 
     /// Returns true if the saving is an upper limit, as only a part of some change may be possible.
-    #[must_use]
     pub fn is_at_most(&self) -> bool {
         self.changes.iter().any(|entry| entry.change.is_at_most)
     }

@@ -28,19 +28,16 @@ pub struct Bill {
 
 impl Bill {
     /// Amount spent: the bill, and the rules' charge for requests without a record.
-    #[must_use]
     pub fn spent(&self) -> Picodollars {
         self.billed.unwrap_or_default() + self.unrecorded
     }
 
     /// Least saving worth a line: half a per cent of the amount spent, or a cent.
-    #[must_use]
     pub fn least_saving(&self) -> Picodollars {
         LEAST_SAVING.min(Picodollars(self.spent().0 / LEAST_PART))
     }
 
     /// Words for the least saving worth a line.
-    #[must_use]
     pub fn least_words(&self) -> &'static str {
         if self.least_saving() < LEAST_SAVING { "0.5 %" } else { "a cent" }
     }
@@ -48,14 +45,12 @@ impl Bill {
     /// Amount billed beyond the simulated record of the same requests and the separate samplings.
     ///
     /// No saving includes it. May be negative.
-    #[must_use]
     pub fn unexplained(&self) -> Option<Picodollars> {
         let charged = self.recorded.minus(self.unrecorded);
         Some(self.billed?.minus(self.apart).minus(charged))
     }
 
     /// Amount that the rules charge beyond the bill.
-    #[must_use]
     pub fn overcharged(&self) -> Picodollars {
         let beyond = Picodollars::ZERO.minus(self.unexplained().unwrap_or_default());
         beyond.max(Picodollars::ZERO)
@@ -65,7 +60,6 @@ impl Bill {
     ///
     /// Otherwise all of the saving may be money that nobody paid, and the requests would have cost no less
     /// than was billed.
-    #[must_use]
     pub fn supports(&self, saving: Picodollars) -> bool {
         saving > self.overcharged()
     }
@@ -73,7 +67,6 @@ impl Bill {
     /// Returns true if the rules charge more than one and a half times the bill.
     ///
     /// The record is then far from what the rules describe.
-    #[must_use]
     pub fn is_far_from_rules(&self) -> bool {
         let billed = self.billed.unwrap_or_default().minus(self.apart);
         self.overcharged() > Picodollars(billed.0 / 2)
@@ -83,7 +76,6 @@ impl Bill {
     ///
     /// If the record is far from what the rules describe, it is the amount spent beyond what the requests
     /// would have cost.
-    #[must_use]
     pub fn supported(&self, saving: Picodollars) -> Picodollars {
         let saving = if self.is_far_from_rules() {
             saving.minus(self.overcharged()).max(Picodollars::ZERO)

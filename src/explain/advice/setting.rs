@@ -69,7 +69,6 @@ const SETTINGS: [(&str, &[ClientSetting]); 8] = [
 impl Change {
     /// Settings that make the change; empty if it takes more than settings, a choice, or another client's
     /// settings.
-    #[must_use]
     pub fn settings(&self) -> &'static [ClientSetting] {
         // A change without a setting in words has none here, as for other clients than Claude Code.
         if self.setting.is_none() {

@@ -84,7 +84,6 @@ fn is_recorded(billed: &Totals) -> bool {
 impl Answer {
     /// Takes the figures from a ledger with the strategies that [`Waterfall::new`] needs, and from
     /// its breaks.
-    #[must_use]
     pub fn new(ledger: &Ledger<'_>, analysis: &Analysis, selection: &Selection) -> Self {
         let history = ledger.history;
         let times = || selection.requests().map(|index| history.request(index).start);
@@ -119,26 +118,22 @@ impl Answer {
     }
 
     /// Totals for the first line: the record, or the expectation of the rules if nothing is recorded.
-    #[must_use]
     pub fn spent(&self) -> &Totals {
         self.simulated.as_ref().filter(|_| !is_recorded(&self.billed)).unwrap_or(&self.billed)
     }
 
     /// Cost of the best caching of the same prompts, if known.
-    #[must_use]
     pub fn best_caching(&self) -> Option<Picodollars> {
         self.waterfall.as_ref()?.best_caching()
     }
 
     /// Part of the spent totals for the requests of sub-agents.
-    #[must_use]
     pub fn agents(&self) -> &Totals {
         let [recorded, simulated] = &self.of_agents;
         if self.is_recorded() { recorded } else { simulated }
     }
 
     /// Returns true if the spent totals are the record.
-    #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.simulated.is_none() || is_recorded(&self.billed)
     }
@@ -239,7 +234,6 @@ impl Waterfall {
     ///
     /// `None` if some selected request has no record, as the amount spent cannot be compared with a
     /// simulation then, or if none has a price.
-    #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, sums: &Reconciliation) -> Option<Self> {
         let (record, replay) = (ledger.billed()?, ledger.expected()?);
         let is_unrecorded = |index| ledger.row_tokens(record, index).is_none();
@@ -304,13 +298,11 @@ impl Waterfall {
     /// Cost of the best caching of the same prompts.
     ///
     /// `None` if unknown: it was not simulated, or more was read than the record shows was written.
-    #[must_use]
     pub fn best_caching(&self) -> Option<Picodollars> {
         self.cheapest.filter(|cheapest| *cheapest <= self.spent)
     }
 
     /// Saving of other markers, pings and lifetimes for each request, beyond one lifetime for all.
-    #[must_use]
     pub fn rest(&self) -> Option<Picodollars> {
         let lifetime = self.lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
         Some(self.expected.minus(lifetime).minus(self.best_caching()?))
@@ -328,7 +320,6 @@ pub struct Spending {
 
 impl Spending {
     /// Charges and fees together.
-    #[must_use]
     pub fn total(&self) -> Picodollars {
         self.charges.total() + self.fees
     }
@@ -341,7 +332,6 @@ impl Spending {
     }
 
     /// Spending of the selected requests under a strategy.
-    #[must_use]
     pub fn of(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Selection) -> Self {
         let mut spending = Self::default();
         for row in selection.requests().flat_map(|index| ledger.rows(column, index)) {
@@ -354,7 +344,6 @@ impl Spending {
 /// Cost of the selected requests under a strategy, for each period from the first to the last one.
 ///
 /// Periods without requests cost nothing.
-#[must_use]
 pub fn spending_by_period(
     ledger: &Ledger<'_>,
     column: &StrategyColumn,

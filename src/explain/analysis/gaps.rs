@@ -36,7 +36,6 @@ pub struct Gaps {
 
 impl Gaps {
     /// Counts the gaps before the selected requests.
-    #[must_use]
     pub fn new(steps: &[Step], selection: &Selection, breaks: &[Break]) -> Self {
         let gaps: Vec<i64> =
             selection.requests().filter_map(|index| steps[index.get()].gap).collect();

@@ -56,7 +56,6 @@ impl Grouping {
     ];
 
     /// Word of the grouping in every output.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Period(length) => length.name(),
@@ -135,7 +134,6 @@ impl GroupKey<'_> {
 }
 
 /// Groups the selected requests, with the breaks of the selection.
-#[must_use]
 pub fn groups(
     ledger: &Ledger<'_>,
     selection: &Selection,
@@ -267,7 +265,6 @@ words! {
 
 impl PeriodLength {
     /// Shortest period that is less than `most` times in the time between two moments, or a year.
-    #[must_use]
     pub fn covering(first: Millis, last: Millis, most: i64) -> Self {
         const DAY: i64 = 86_400_000;
         let days = last.since(first) / DAY;
@@ -296,7 +293,6 @@ pub struct Period {
 
 impl Period {
     /// Period of a moment, or `None` outside of the calendar.
-    #[must_use]
     pub fn of(zone: &Zone, at: Millis, length: PeriodLength) -> Option<Self> {
         let day = zone.day(at)?;
         let first = match length {
@@ -312,7 +308,6 @@ impl Period {
     }
 
     /// Name like `2026-11-02`, `2026-W45`, `2026-11` or `2026`.
-    #[must_use]
     pub fn name(self) -> String {
         // The ISO year of a week may differ from the calendar year of its first day.
         let week = self.first.iso_week_date();
@@ -325,7 +320,6 @@ impl Period {
     }
 
     /// First day of the period.
-    #[must_use]
     pub fn first_day(self) -> Date {
         self.first
     }

@@ -15,19 +15,16 @@ pub struct ByLifetime {
 
 impl ByLifetime {
     /// The cheaper lifetime, or an hour if they cost the same.
-    #[must_use]
     pub fn better(self) -> Ttl {
         if self.five_minutes < self.hour { Ttl::FiveMinutes } else { Ttl::OneHour }
     }
 
     /// Cost of the cheaper lifetime.
-    #[must_use]
     pub fn least(self) -> Picodollars {
         self.five_minutes.min(self.hour)
     }
 
     /// Cost of the other lifetime beyond it.
-    #[must_use]
     pub fn difference(self) -> Picodollars {
         self.five_minutes.max(self.hour).minus(self.least())
     }
@@ -53,7 +50,6 @@ pub struct Lifetimes {
 
 impl Lifetimes {
     /// Compares both strategies of a ledger; `None` if one of them is missing or cannot act.
-    #[must_use]
     pub fn of(ledger: &Ledger<'_>, selection: &Selection) -> Option<Self> {
         let [five, hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(|ttl| ledger.lifetime(ttl));
         let (five, hour) = (five?, hour?);
@@ -94,7 +90,6 @@ impl Lifetimes {
     }
 
     /// Costs of all requests.
-    #[must_use]
     pub fn all(&self) -> ByLifetime {
         let mut all = ByLifetime::default();
         self.by_agent.iter().flatten().for_each(|one| all.add(*one));

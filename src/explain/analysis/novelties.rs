@@ -12,7 +12,6 @@ pub struct Novelties(pub ByKey<(NovelPart, String), ByKey<String, u64>>);
 
 impl Novelties {
     /// Unknown names of a history.
-    #[must_use]
     pub fn of(history: &History) -> Self {
         let mut all = Self::default();
         let known = ClientVersion::parse(KNOWN_UNTIL);

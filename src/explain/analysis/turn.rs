@@ -60,7 +60,6 @@ pub struct Turn {
 
 impl Turn {
     /// Events of a request as recorded, with its break if it is one.
-    #[must_use]
     pub fn recorded(ledger: &Ledger<'_>, request: RequestIndex, found: Option<&Break>) -> Self {
         let (history, step) = (ledger.history, &ledger.steps[request.get()]);
         let added = added(history, request, step);

@@ -299,7 +299,6 @@ fn is_unrecorded_suggestion(
 }
 
 /// Compares the `replay` column of a ledger with the record; `None` if either column is missing.
-#[must_use]
 pub fn verify(
     ledger: &Ledger<'_>,
     steps: &[Step],
@@ -335,7 +334,6 @@ pub fn verify(
 
 impl Verification {
     /// Number of requests with a record but without a price, which are in no dollar amount.
-    #[must_use]
     pub fn unpriced(&self) -> u64 {
         self.dollars.left_out.saturating_sub(self.coverage.without_usage)
     }

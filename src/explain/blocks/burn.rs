@@ -43,7 +43,6 @@ pub struct Burn {
 
 impl Burn {
     /// Use at its end at the latest rate.
-    #[must_use]
     pub fn at_last_rate(&self) -> Picodollars {
         let more = self.lately.0.saturating_mul(i128::from(self.left)) / i128::from(self.lately_is);
         Picodollars(self.so_far.sum.0.saturating_add(more))

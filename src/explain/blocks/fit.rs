@@ -15,7 +15,6 @@ pub enum Weight {
 
 impl Weight {
     /// Per cent of the limit that a dollar takes, if prices are the weights.
-    #[must_use]
     pub fn of_a_dollar(&self) -> Option<f64> {
         match self {
             Self::Dollar(weight) if *weight > 0.0 => Some(*weight),

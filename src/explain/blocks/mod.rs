@@ -57,7 +57,6 @@ impl Quota {
     ///
     /// `None` if that is not before the window ends, if all is used already, if no limit is recorded, or if
     /// its per cents do not fit list prices.
-    #[must_use]
     pub fn all_used(&self, now: Millis) -> Option<Millis> {
         let open = self.blocks.last().filter(|block| block.is_open(now))?;
         let burn = self.burn.as_ref()?;
@@ -95,7 +94,6 @@ pub struct Block {
 
 impl Block {
     /// Returns true if the window is open at a moment.
-    #[must_use]
     pub fn is_open(&self, now: Millis) -> bool {
         self.span.start <= now && now < self.span.end
     }
@@ -121,7 +119,6 @@ pub struct BlockSources<'a> {
 /// Windows of every service and of these lengths, most expensive service first.
 ///
 /// Requests sent after `now` are in none. `None` if the ledger lacks the record.
-#[must_use]
 pub fn blocks(sources: BlockSources<'_>, lengths: &[BlockLength]) -> Option<Vec<Quota>> {
     let column = sources.ledger.billed()?;
     let is_selected = selected(sources.ledger.history, sources.selection);

@@ -45,7 +45,6 @@ impl Service {
     }
 
     /// Name for people.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Named(name) => name,
@@ -55,7 +54,6 @@ impl Service {
     }
 
     /// Returns true if its plans are known to count over five hours and weeks.
-    #[must_use]
     pub fn has_known_windows(self) -> bool {
         matches!(self, Self::Anthropic | Self::OpenAi)
     }

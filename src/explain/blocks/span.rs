@@ -27,7 +27,6 @@ words! {
 
 impl BlockLength {
     /// Length in milliseconds.
-    #[must_use]
     pub fn millis(self) -> i64 {
         match self {
             Self::FiveHours => 5 * HOUR,
@@ -36,7 +35,6 @@ impl BlockLength {
     }
 
     /// Time over which the latest rate of use is measured, in milliseconds: an hour, a day.
-    #[must_use]
     pub fn lately(self) -> i64 {
         match self {
             Self::FiveHours => HOUR,

@@ -45,7 +45,6 @@ impl BlockUse {
     }
 
     /// Totals of all sub-agents together.
-    #[must_use]
     pub fn all_agents(&self) -> Totals {
         let mut all = Totals::default();
         for totals in self.agents.values() {

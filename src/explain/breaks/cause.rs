@@ -129,7 +129,6 @@ impl Cause {
     ///
     /// `None` for compactions, which are intended, for expiries, against which there are lifetimes and pings,
     /// and for a cache whose rules nobody knows.
-    #[must_use]
     #[allow(clippy::too_many_lines)] // one arm for each cause
     pub fn remedy(self) -> Option<Remedy> {
         Some(match self {
@@ -263,7 +262,6 @@ impl Cause {
     }
 
     /// Cause for an expired TTL.
-    #[must_use]
     pub fn expiry(ttl: Ttl) -> Self {
         match ttl {
             Ttl::FiveMinutes => Self::TtlExpired5m,
@@ -272,14 +270,12 @@ impl Cause {
     }
 
     /// Returns true if the miss follows from what was done, and surprises nobody: a compaction or an expiry.
-    #[must_use]
     pub fn is_expected(self) -> bool {
         // Exactly these have no remedy, and the misses of an unknown cache.
         self.remedy().is_none() && self != Self::OwnCache
     }
 
     /// Returns true for a change in the messages, which leaves tools and system prompt readable.
-    #[must_use]
     pub fn is_of_messages(self) -> bool {
         matches!(
             self,
@@ -294,13 +290,11 @@ impl Cause {
     }
 
     /// Returns true if the cause names what changed.
-    #[must_use]
     pub fn is_named(self) -> bool {
         !matches!(self, Self::LikelyServerSide | Self::OwnCache | Self::Unknown)
     }
 
     /// Agreement with a verdict of the service, or `None` if the verdict says nothing.
-    #[must_use]
     pub fn agrees_with(self, reason: &str) -> Option<bool> {
         let says = |cause: Self| cause.verdicts().contains(&reason);
         Self::ALL.into_iter().any(says).then(|| says(self))

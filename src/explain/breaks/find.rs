@@ -81,7 +81,6 @@ pub struct Break {
 
 impl Break {
     /// Tokens read less than possible.
-    #[must_use]
     pub fn shortfall(&self) -> Tokens {
         self.expected.saturating_sub(self.read)
     }
@@ -102,7 +101,6 @@ pub struct Breaks {
 }
 
 /// Finds the breaks among the selected requests; `None` unless the ledger has `billed` and `replay`.
-#[must_use]
 pub fn find(
     ledger: &Ledger<'_>,
     trace: &PromptTrace,

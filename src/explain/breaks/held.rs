@@ -29,7 +29,6 @@ words! {
 
 impl Contradiction {
     /// Reason in a sentence.
-    #[must_use]
     pub fn sentence(self) -> String {
         format!("{}.", capitalized(self.reason()))
     }

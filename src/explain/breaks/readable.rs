@@ -108,7 +108,6 @@ impl Readable {
     }
 
     /// Outcome for the cache.
-    #[must_use]
     pub fn class(self) -> Class {
         match self {
             Self::Nothing => Class::FellToZero,
@@ -121,7 +120,6 @@ impl Readable {
     }
 
     /// Meaning in a few words.
-    #[must_use]
     pub fn meaning(self) -> String {
         match self {
             Self::Nothing => "nothing was readable".to_owned(),

@@ -49,7 +49,6 @@ impl Sum {
     }
 
     /// Excess, or `None` if no break has a price.
-    #[must_use]
     pub fn excess(&self) -> Option<Picodollars> {
         self.costs.value()
     }
@@ -80,32 +79,27 @@ pub struct Reconciliation {
 
 impl Reconciliation {
     /// Returns true if the sums mean anything: no requests at all, or some with a record and a price.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.priced > 0 || self.left_out == 0
     }
 
     /// Excess that the rules do not charge.
-    #[must_use]
     pub fn beyond_rules(&self) -> Picodollars {
         self.excess.minus(self.predicted)
     }
 
     /// Amount billed beyond the rules' charge for the same samplings. May be negative.
-    #[must_use]
     pub fn difference(&self) -> Picodollars {
         self.billed.minus(self.apart).minus(self.replay)
     }
 
     /// Amount that neither the rules nor the breaks explain. May be negative.
-    #[must_use]
     pub fn unexplained(&self) -> Picodollars {
         self.difference().minus(self.beyond_rules())
     }
 
     /// Share that is explained, 1 − |unexplained| / (billed − apart), or `None` if nothing was billed that a
     /// simulation has.
-    #[must_use]
     pub fn explained(&self) -> Option<f64> {
         let unexplained = Picodollars(self.unexplained().0.abs());
         let simulated = self.billed.minus(self.apart);
@@ -227,7 +221,6 @@ pub struct Summary {
 
 impl Summary {
     /// Sums the breaks up.
-    #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, breaks: &Breaks) -> Self {
         let history = ledger.history;
         let projects = project_names(history);
@@ -287,7 +280,6 @@ impl Summary {
 }
 
 /// Causes of two histories together, most expensive first.
-#[must_use]
 pub fn by_cause_of_both(one: &[(Cause, Sum)], other: &[(Cause, Sum)]) -> Vec<(Cause, Sum)> {
     let mut by_cause: ByKey<Cause, Sum> = ByKey::new();
     for (cause, sum) in one.iter().chain(other) {
@@ -319,7 +311,6 @@ impl Analysis {
     /// Finds the breaks of a ledger and sums them up; `None` unless the ledger has `billed` and `replay`.
     ///
     /// Without `5m` and `1h`, the savings of these strategies stay unknown.
-    #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
         trace: &PromptTrace,

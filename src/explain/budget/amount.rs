@@ -51,7 +51,6 @@ const FACTORS: [(&str, u32); 4] = [("k", 1_000), ("K", 1_000), ("M", 1_000_000),
 
 impl Unit {
     /// Example of an amount in the unit, for messages.
-    #[must_use]
     pub fn example(self) -> &'static str {
         match self {
             Self::Dollars => "an amount of dollars like \"0.80 USD\" or \"$0.80\"",
@@ -67,7 +66,6 @@ impl Amount {
     /// Parses an amount: `0.80 USD`, `$0.80`, `70 %`, `150k tokens`, `3`.
     ///
     /// `None` if the text is not an amount or is negative.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(number) = text.strip_prefix('$') {
@@ -98,7 +96,6 @@ impl Amount {
     /// The same amount in `unit`, or `None` if the units differ.
     ///
     /// A number without a unit may be tokens or bytes, too.
-    #[must_use]
     pub fn of_unit(self, unit: Unit) -> Option<Self> {
         let is_plain = self.unit == Unit::Count && matches!(unit, Unit::Tokens | Unit::Bytes);
         (self.unit == unit || is_plain).then_some(Self { unit, ..self })
@@ -148,7 +145,6 @@ impl fmt::Display for Amount {
 
 impl Amount {
     /// Value of a key in TOML.
-    #[must_use]
     pub fn to_toml(&self) -> String {
         let value = self.value.normalize();
         match self.unit {
@@ -159,7 +155,6 @@ impl Amount {
     }
 
     /// Text with all decimals.
-    #[must_use]
     pub fn exact(&self) -> String {
         let value = self.value.normalize();
         match self.unit {

@@ -213,13 +213,11 @@ impl Metric {
     ];
 
     /// Metric with a name.
-    #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name == name)
     }
 
     /// Unit of the figure.
-    #[must_use]
     pub fn unit(self) -> Unit {
         match self.quantity {
             Quantity::Cost
@@ -239,25 +237,21 @@ impl Metric {
     }
 
     /// Returns true if the metric needs prompts whose bytes are known.
-    #[must_use]
     pub fn is_of_captures(self) -> bool {
         self.is_size() || matches!(self.quantity, Quantity::PrefixVariants | Quantity::LintFindings)
     }
 
     /// Returns true if the metric is the size of prompts, in bytes.
-    #[must_use]
     pub fn is_size(self) -> bool {
         matches!(self.quantity, Quantity::PromptBytes | Quantity::ToolBytes)
     }
 
     /// Returns true if the metric is about breaks.
-    #[must_use]
     pub fn is_of_breaks(self) -> bool {
         matches!(self.quantity, Quantity::Breaks | Quantity::BreaksCost | Quantity::BreaksShare)
     }
 
     /// Returns true if the metric is an amount paid, which refused requests make smaller.
-    #[must_use]
     pub fn is_cost(self) -> bool {
         matches!(
             self.quantity,
@@ -266,13 +260,11 @@ impl Metric {
     }
 
     /// Returns true if the metric is about the input, and needs neither prices nor usage.
-    #[must_use]
     pub fn is_of_input(self) -> bool {
         matches!(self.quantity, Quantity::UnlistedChanges | Quantity::Damage)
     }
 
     /// Returns true if the metric differs between strategies.
-    #[must_use]
     pub fn is_of_strategy(self) -> bool {
         // Breaks are found in the record, and captured prompts have their bytes under any strategy.
         !self.is_of_captures()
@@ -308,13 +300,11 @@ impl BreakKinds {
     pub const UNEXPECTED: &'static str = "unexpected";
 
     /// Breaks that nobody expects.
-    #[must_use]
     pub fn unexpected() -> Self {
         Self::Causes(Cause::ALL.into_iter().filter(|cause| !cause.is_expected()).collect())
     }
 
     /// Returns true if breaks with a cause count.
-    #[must_use]
     pub fn has(&self, cause: Cause) -> bool {
         match self {
             Self::All => true,
@@ -340,7 +330,6 @@ impl Default for LintKinds {
 
 impl LintKinds {
     /// Returns true if findings of a rule with this severity count.
-    #[must_use]
     pub fn has(&self, rule: Rule, severity: Severity) -> bool {
         // Graver severities sort first.
         severity <= self.severity && (self.rules.is_empty() || self.rules.contains(&rule))

@@ -156,13 +156,11 @@ impl NamePattern {
     }
 
     /// Returns true if a name matches.
-    #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
 
     /// Pattern as written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -179,14 +177,12 @@ impl Eq for NamePattern {}
 
 impl Selector {
     /// Returns true if the selection has only some of the requests.
-    #[must_use]
     pub fn is_partial(&self) -> bool {
         // `strategy` chooses other figures of the same requests.
         [&self.project, &self.session, &self.model, &self.files].iter().any(|part| part.is_some())
     }
 
     /// Returns true if a session is selected.
-    #[must_use]
     pub fn has_session(&self, id: &str, project: Option<&str>) -> bool {
         let has_project = |pattern: &NamePattern| project.is_some_and(|name| pattern.matches(name));
         self.session.as_ref().is_none_or(|pattern| pattern.matches(id))
@@ -194,7 +190,6 @@ impl Selector {
     }
 
     /// Returns true if a request of a selected session is selected.
-    #[must_use]
     pub fn has_request(&self, model: &str, file: &str) -> bool {
         self.model.as_ref().is_none_or(|pattern| pattern.matches(model))
             && self.files.as_ref().is_none_or(|pattern| pattern.matches(file))
@@ -246,7 +241,6 @@ impl Limit {
     pub const KEYS: [&'static str; 4] = ["max", "min", "max_increase", "max_decrease"];
 
     /// Key of the limit in files and outputs.
-    #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Self::Max(_) => "max",
@@ -257,14 +251,12 @@ impl Limit {
     }
 
     /// Returns true if the limit refers to a baseline.
-    #[must_use]
     pub fn needs_baseline(self) -> bool {
         matches!(self, Self::MaxIncrease(_) | Self::MaxDecrease(_))
     }
 
     /// Returns true if a figure keeps the limit, or `None` if the limit refers to a baseline and there is
     /// none.
-    #[must_use]
     pub fn is_kept(self, figure: Decimal, baseline: Option<Decimal>) -> Option<bool> {
         Some(match self {
             Self::Max(most) => figure <= most.value,
@@ -320,7 +312,6 @@ impl fmt::Display for Limit {
 ///
 /// Refused requests fail it, and so do, with a baseline, costs over 5 % higher, of all sessions or of one.
 /// Unstable prefixes, and unexpected breaks that make up more than a tenth of the cost, give a warning.
-#[must_use]
 pub fn defaults(has_baseline: bool) -> Vec<Budget> {
     let percent = |percent: u32| LimitChange::Relative(Decimal::from(percent));
     let none = Amount { value: Decimal::ZERO, unit: Unit::Count };

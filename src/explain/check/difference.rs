@@ -29,25 +29,21 @@ pub struct SessionChange {
 
 impl SessionChange {
     /// Cost of the session in the baseline, or `None` without a price or a record.
-    #[must_use]
     pub fn cost_before(&self) -> Option<Picodollars> {
         self.before?.known_cost()
     }
 
     /// Cost of the session in the run, or `None` without a price or a record.
-    #[must_use]
     pub fn cost_now(&self) -> Option<Picodollars> {
         self.now?.known_cost()
     }
 
     /// Change of the session's cost, or `None` if a cost is unknown.
-    #[must_use]
     pub fn difference(&self) -> Option<Picodollars> {
         Some(self.cost_now()?.minus(self.cost_before()?))
     }
 
     /// Returns true if the session is the same on both sides.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.before == self.now && self.turns.is_empty()
     }
@@ -87,7 +83,6 @@ pub struct RunDifference {
 impl RunDifference {
     /// Compares a run with its baseline. `None` if the baseline or the run lacks the strategy. `tree` has
     /// the bytes of the run's prompts.
-    #[must_use]
     pub fn new(
         before: &Snapshot,
         now: &Snapshot,
@@ -128,7 +123,6 @@ impl RunDifference {
     }
 
     /// Known cost of the sessions on both sides, in the baseline and in the run.
-    #[must_use]
     pub fn costs(&self) -> Option<(Picodollars, Picodollars)> {
         let sum = |side: fn(&SessionChange) -> Option<Figures>| {
             let figures: Vec<Figures> = self.sessions.iter().filter_map(side).collect();

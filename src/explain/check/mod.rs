@@ -179,7 +179,6 @@ pub enum CheckError {
 
 impl CheckError {
     /// Name of the budget that the error is about.
-    #[must_use]
     pub fn budget(&self) -> Option<&str> {
         match self {
             Self::NoBaseline { name, .. } | Self::Unknown { name, .. } => Some(name),
@@ -193,7 +192,6 @@ impl CheckError {
     }
 
     /// Returns true if something is missing in the input, and not in the configuration or the baseline.
-    #[must_use]
     pub fn is_about_input(&self) -> bool {
         match self {
             Self::NothingPriced | Self::NothingInCommon | Self::NothingChecked => true,

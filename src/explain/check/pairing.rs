@@ -44,7 +44,6 @@ pub struct Pairing {
 impl Pairing {
     /// Finds each session of the run in the baseline: by its id, else by its file, else by its
     /// order among the remaining ones, if both sides have the same number left.
-    #[must_use]
     pub fn new(before: &[SnapshotSession], now: &[SnapshotSession]) -> Self {
         let mut pairing = Self {
             pairs: Vec::new(),
@@ -95,14 +94,12 @@ impl Pairing {
     }
 
     /// Index of the session of the baseline that is paired with one of the run.
-    #[must_use]
     pub fn before(&self, now: usize) -> Option<usize> {
         let found = self.pairs.binary_search_by_key(&now, |pair| pair.now).ok()?;
         Some(self.pairs[found].before)
     }
 
     /// Number of sessions that were identified by a feature.
-    #[must_use]
     pub fn count(&self, by: MatchedBy) -> usize {
         self.pairs.iter().filter(|pair| pair.by == by).count()
     }
@@ -126,7 +123,6 @@ impl Missing for Option<String> {
 /// Pairs turns, by their indexes: by request ids that occur once on each side, the others in order
 /// within the main chain and within each sub-agent. Sub-agents are identified by their ids, and
 /// sub-agents with new ids by their order.
-#[must_use]
 pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(usize, usize)> {
     let (old, new) = (by_request_id(before), by_request_id(now));
     let mut pairs: Vec<(usize, usize)> =

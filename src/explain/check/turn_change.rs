@@ -81,7 +81,6 @@ impl From<&Figures> for TurnTokens {
 
 impl TurnChange {
     /// Additional cost of the turn. An unknown cost counts as zero.
-    #[must_use]
     pub fn difference(&self) -> Picodollars {
         self.cost_now.unwrap_or_default().minus(self.cost_before.unwrap_or_default())
     }

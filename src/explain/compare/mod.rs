@@ -85,7 +85,6 @@ pub struct Comparison<'l> {
 
 impl<'l> Comparison<'l> {
     /// Compares the columns of a ledger with the first one whose cost is known, and with its bounds.
-    #[must_use]
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
         let kinds = kinds_of_requests(ledger, selection);
         let columns =
@@ -101,7 +100,6 @@ impl<'l> Comparison<'l> {
 
     /// Compares sums of rows that were made under these assumptions. Their bound is a strategy among them, or
     /// unknown.
-    #[must_use]
     pub(crate) fn of_sums(columns: Vec<ColumnSums<'l>>, assumptions: Assumptions) -> Self {
         let compared = |(strategy, applicability, sums, sessions): ColumnSums<'l>| {
             let costs = sessions.iter().map(|(id, totals)| SessionCost::of(*id, totals));
@@ -147,7 +145,6 @@ impl<'l> Comparison<'l> {
     }
 
     /// Base of the comparison: the first strategy whose cost is known.
-    #[must_use]
     pub fn base(&self) -> Option<&Compared<'l>> {
         self.strategies.get(self.base)
     }
@@ -162,21 +159,18 @@ impl<'l> Comparison<'l> {
     }
 
     /// Strategy of a name.
-    #[must_use]
     pub fn strategy(&self, name: &str) -> Option<&Compared<'l>> {
         self.strategies.iter().find(|compared| compared.strategy.name == name)
     }
 
     /// Cost of a strategy beyond its bound. `None` if its prompts are not the recorded ones, or a cost is
     /// unknown.
-    #[must_use]
     pub fn beyond_bound(&self, compared: &Compared<'_>) -> Option<Picodollars> {
         Some(compared.totals.cost()?.minus(self.bound_of(compared)?))
     }
 
     /// Least possible cost of a strategy's prompts at the service that it sends them to. `None` if they are not the
     /// recorded ones.
-    #[must_use]
     pub fn bound_of(&self, compared: &Compared<'_>) -> Option<Picodollars> {
         if compared.strategy.keeps_content() {
             return self.bound.own_reading;
@@ -317,7 +311,6 @@ fn sums<'l>(
 
 impl Comparison<'_> {
     /// Figure of a strategy. `None` if it is unknown, or if the strategy is not compared or not applicable.
-    #[must_use]
     pub fn figure(&self, strategy: &str, metric: StrategyMetric) -> Option<Decimal> {
         let compared = self.strategy(strategy)?;
         if !compared.applicability.is_applicable() {

@@ -135,7 +135,6 @@ pub struct TimesLess {
 impl<'l> Comparison<'l> {
     /// Strategy that costs least, or `None` without two to choose from. The rules' expectation and the bound
     /// do not count, since nobody can follow them.
-    #[must_use]
     pub fn verdict(&self) -> Option<PairedVerdict<'_, 'l>> {
         let base = self.base().filter(|base| base.totals.cost().is_some())?;
         let others = self.others().filter(|one| can_be_followed(one));
@@ -154,7 +153,6 @@ impl<'l> Comparison<'l> {
 
 impl PairedVerdict<'_, '_> {
     /// Factor that the cheapest costs less by, or `None` if it costs nothing.
-    #[must_use]
     pub fn times_less(&self) -> Option<TimesLess> {
         let (low, high) = (self.cheapest.totals.cost()?, self.other.totals.cost()?);
         let ratio = |high: Picodollars, low: Picodollars| {

@@ -120,7 +120,6 @@ type Sides = [Vec<Cost>; 2];
 impl SinceChange {
     /// Compares the sessions that began before a change with the sessions that began after it: the whole of each
     /// with a selected request, of one program or of all. `None` if no usage was recorded.
-    #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
         selection: &Selection,
@@ -184,7 +183,6 @@ impl SinceChange {
     }
 
     /// Verdict against the promised share, if one was promised.
-    #[must_use]
     pub fn verdict(&self, promised: Option<f64>) -> SinceVerdict {
         match (self.interval, promised.map(rounded)) {
             (Some([_, high]), _) if high < 0.0 => SinceVerdict::MoreExpensive,

@@ -43,7 +43,6 @@ pub struct ConfigFiles {
 impl Configuration {
     /// Combines the environment with the project's and the user's files. The budgets of `check`
     /// come from one file: the project's, if it has `[check]` or a budget.
-    #[must_use]
     pub fn new(
         looked_for: Vec<String>,
         environment: Vec<ConfigSetting>,
@@ -84,13 +83,11 @@ impl Configuration {
     }
 
     /// Returns true if no option differs from its built-in default.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         self.settings.is_empty()
     }
 
     /// Effective setting of an option for a command.
-    #[must_use]
     pub fn setting(&self, command: &str, key: &str) -> Option<&ConfigSetting> {
         let holds = |setting: &&ConfigSetting| {
             setting.option.key == key && (!setting.is_for_check || command == CHECK_COMMAND)
@@ -99,7 +96,6 @@ impl Configuration {
     }
 
     /// Effective setting of an option of `check`.
-    #[must_use]
     pub fn of_check(&self, option: &ConfigOption) -> Option<&ConfigSetting> {
         self.setting(CHECK_COMMAND, option.key)
     }

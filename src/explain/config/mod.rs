@@ -207,7 +207,6 @@ pub fn from_environment(
 }
 
 /// Meaning of a word for yes or no, or `None` for another word.
-#[must_use]
 pub fn switch(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
@@ -248,7 +247,6 @@ pub enum Takes {
 
 impl ConfigOption {
     /// Environment variable that sets the option.
-    #[must_use]
     pub fn variable(&self) -> String {
         format!("CACHESIM_{}", self.key.to_uppercase())
     }

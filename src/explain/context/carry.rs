@@ -40,25 +40,21 @@ pub struct Carrying {
 
 impl Carrying {
     /// All tokens that were sent.
-    #[must_use]
     pub fn tokens(&self) -> Tokens {
         self.charges().map(|charge| charge.tokens).sum()
     }
 
     /// Cost of writing it, and of sending it in full.
-    #[must_use]
     pub fn write_cost(&self) -> Option<Picodollars> {
         self.known(self.write_1h.cost + self.write_5m.cost + self.input.cost)
     }
 
     /// Cost of reading it.
-    #[must_use]
     pub fn read_cost(&self) -> Option<Picodollars> {
         self.known(self.read.cost)
     }
 
     /// Whole cost, or `None` if no model has a price.
-    #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
         self.known(self.priced_cost())
     }

@@ -344,7 +344,6 @@ pub struct Context {
 }
 
 /// Analyses the selected sessions. `None` if the ledger lacks the record.
-#[must_use]
 pub fn context(
     ledger: &Ledger<'_>,
     steps: &[Step],
@@ -367,7 +366,6 @@ pub fn context(
 }
 
 /// Contents of the selected requests, by the parts of each division. `None` if the ledger lacks the record.
-#[must_use]
 pub fn contents_of_parts(
     ledger: &Ledger<'_>,
     steps: &[Step],

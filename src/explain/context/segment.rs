@@ -221,7 +221,6 @@ impl ContextKind {
     }
 
     /// Name in machine formats; for results, without the tool's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::HiddenPrefix => "hidden_prefix",
@@ -241,7 +240,6 @@ impl ContextKind {
     }
 
     /// Tool of a kind that is its results.
-    #[must_use]
     pub fn tool(self) -> Option<Symbol> {
         match self {
             Self::ToolResults(tool) => tool,

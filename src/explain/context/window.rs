@@ -34,7 +34,6 @@ pub struct Window {
 
 /// Windows of a session, by the `most` largest kinds of content. Sub-agents are left out unless there
 /// are no others. `None` if the ledger lacks the record.
-#[must_use]
 pub fn windows(
     ledger: &Ledger<'_>,
     steps: &[Step],

@@ -120,7 +120,6 @@ impl RunBreaks {
     }
 
     /// Number of breaks that no request has taken.
-    #[must_use]
     pub fn left(&self) -> u64 {
         self.0.values().map(|here| here.len() as u64).sum()
     }

@@ -22,7 +22,6 @@ pub struct SnapshotOfRows {
 
 impl SnapshotOfRows {
     /// Empty snapshot for these strategies.
-    #[must_use]
     pub fn new(strategies: &[String]) -> Self {
         let strategies = strategies.iter().map(|name| name.as_str().into()).collect();
         Self { strategies, ..Self::default() }
@@ -76,7 +75,6 @@ impl SnapshotOfRows {
     }
 
     /// Snapshot of all requests. The applicability of each strategy is known over all domains.
-    #[must_use]
     pub fn finish(mut self, strategies: &[(String, Applicability)]) -> Snapshot {
         for session in &mut self.sessions {
             let turns = session.turns.as_deref().unwrap_or_default();

@@ -78,7 +78,6 @@ const MOST_BREAKS: usize = 100;
 
 impl RunSums {
     /// Empty sums under some strategies; the first `compared` are compared.
-    #[must_use]
     pub fn new(strategies: Vec<(Strategy, Applicability)>, compared: usize) -> Self {
         let sums = vec![StrategySums::default(); strategies.len()];
         Self { strategies, compared, sums, ..Self::default() }
@@ -175,19 +174,16 @@ impl RunSums {
     }
 
     /// Sums of breaks.
-    #[must_use]
     pub fn summary(&self) -> Summary {
         Summary::of_causes(self.breaks, self.expected_breaks, self.by_cause.clone())
     }
 
     /// Number of requests that were compared with the ones before them.
-    #[must_use]
     pub fn looked_at(&self) -> u64 {
         self.looked_at
     }
 
     /// Positions of the record and of its replay among the strategies.
-    #[must_use]
     pub fn own(&self) -> [Option<usize>; 2] {
         let place = |is: fn(&Strategy) -> bool| {
             self.strategies.iter().position(|(strategy, _)| is(strategy))
@@ -196,7 +192,6 @@ impl RunSums {
     }
 
     /// Comparison of the strategies side by side.
-    #[must_use]
     pub fn comparison(&self, assumptions: Assumptions) -> Comparison<'_> {
         let columns = self.strategies.iter().zip(&self.sums).take(self.compared).enumerate();
         let columns = columns.map(|(place, ((strategy, applicability), sums))| {
@@ -207,7 +202,6 @@ impl RunSums {
     }
 
     /// First figures of a report.
-    #[must_use]
     pub fn answer(&self) -> Answer {
         let [record, replay] = self.own().map(|place| place.map(|place| &self.sums[place]));
         // A replay that lacks requests would look cheaper than the bill.

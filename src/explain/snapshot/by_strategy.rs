@@ -18,7 +18,6 @@ pub struct ByStrategy<T, N = Arc<str>>(
 
 impl<T, N: AsRef<str>> ByStrategy<T, N> {
     /// Totals of a strategy.
-    #[must_use]
     pub fn get(&self, strategy: &str) -> Option<&T> {
         self.0.iter().find(|(name, _)| name.as_ref() == strategy).map(|(_, value)| value)
     }

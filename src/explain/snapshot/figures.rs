@@ -126,19 +126,16 @@ impl Figures {
     }
 
     /// Tokens written to cache, at either TTL.
-    #[must_use]
     pub fn written(&self) -> Tokens {
         self.write_5m + self.write_1h
     }
 
     /// Tokens of the whole prompts.
-    #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.written()
     }
 
     /// Cost, or `None` if no request has a price.
-    #[must_use]
     pub fn known_cost(&self) -> Option<Picodollars> {
         cost(&self.costs)
     }

@@ -98,7 +98,6 @@ impl Pieces {
     /// First difference of another version of a block from one of `length` bytes with these pieces: the
     /// range of the first different piece. `None` if every piece is the same and the other
     /// version is no longer, or if no pieces are known.
-    #[must_use]
     pub fn first_difference(&self, length: u64, other: &[u8]) -> Option<Range<u64>> {
         let length = usize::try_from(length).ok()?;
         if self.is_empty() && length > 0 {
@@ -270,7 +269,6 @@ fn add_fields(
 
 impl Blocks {
     /// Wraps blocks whose parents come before them.
-    #[must_use]
     pub fn new(list: Vec<SnapshotBlock>) -> Self {
         let mut prefixes: Vec<BlockPrefix> = Vec::with_capacity(list.len());
         for block in &list {
@@ -292,19 +290,16 @@ impl Blocks {
     }
 
     /// Prefix up to a block.
-    #[must_use]
     pub fn prefix(&self, id: BlockId) -> BlockPrefix {
         self.prefixes[id.0]
     }
 
     /// Block of an id.
-    #[must_use]
     pub fn block(&self, id: BlockId) -> &SnapshotBlock {
         &self.list[id.0]
     }
 
     /// Path to a block, from the root down, including the block.
-    #[must_use]
     pub fn path(&self, id: BlockId) -> Vec<BlockId> {
         let mut path: Vec<BlockId> =
             std::iter::successors(Some(id), |id| self.block(*id).parent).collect();

@@ -185,7 +185,6 @@ pub struct TurnBreak {
 
 impl Snapshot {
     /// Returns true if it has figures of a strategy.
-    #[must_use]
     pub fn has(&self, strategy: &str) -> bool {
         self.strategies.iter().any(|name| name == strategy)
     }
@@ -193,7 +192,6 @@ impl Snapshot {
 
 /// Snapshot of the selected requests. The captures must be read with their bytes kept.
 /// `counted` simulates the same strategies over prompts sized by their bytes alone.
-#[must_use]
 pub fn snapshot(
     ledger: &Ledger<'_>,
     counted: Option<&Ledger<'_>>,

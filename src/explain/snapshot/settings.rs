@@ -43,7 +43,6 @@ fn digests(named: Vec<(String, &RawValue)>) -> Settings {
 }
 
 /// Names of the settings that differ.
-#[must_use]
 pub fn changed_settings<'a>(before: &'a Settings, now: &'a Settings) -> BTreeSet<&'a str> {
     let names = before.keys().chain(now.keys()).map(String::as_str);
     names.filter(|name| before.get(*name) != now.get(*name)).collect()

@@ -42,19 +42,16 @@ const SAME_END: u64 = 60_000;
 
 impl LimitReading {
     /// Start of the window.
-    #[must_use]
     pub fn begins(&self) -> Millis {
         Millis::new(self.ends.get().saturating_sub(self.length))
     }
 
     /// Returns true if the limit is used up.
-    #[must_use]
     pub fn is_all(&self) -> bool {
         self.used >= ALL
     }
 
     /// Returns true if another reading is of the same window of the same limit.
-    #[must_use]
     pub fn is_of_window(&self, other: &Self) -> bool {
         let key = |one: &Self| (one.vendor, one.limit, one.length);
         key(self) == key(other) && self.ends.get().abs_diff(other.ends.get()) <= SAME_END

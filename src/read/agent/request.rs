@@ -28,7 +28,6 @@ pub enum Vendor {
 
 impl Vendor {
     /// Vendor of a model, whoever passes the requests on.
-    #[must_use]
     pub fn of(model: &str) -> Self {
         // Gateways put the vendor in front: `anthropic/claude-opus-5`.
         let name = model.rsplit('/').next().unwrap_or(model);
@@ -46,7 +45,6 @@ impl Vendor {
     }
 
     /// Name for people.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Anthropic => "Anthropic",

@@ -29,7 +29,6 @@ pub enum BlockKind {
 
 impl BlockKind {
     /// Returns true if this block, after one of kind `before`, is at the same position.
-    #[must_use]
     pub fn continues_run(self, before: Self) -> bool {
         matches!(self, Self::ToolUse | Self::ToolResult) && self == before
     }

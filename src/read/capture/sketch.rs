@@ -38,37 +38,31 @@ impl BlockSketch {
     }
 
     /// Returns true for the same block: the same bytes, or the same call or result.
-    #[must_use]
     pub fn is_same(self, other: Self) -> bool {
         self.bytes == other.bytes || self.is_of_one_call(other)
     }
 
     /// Hash of the canonical bytes.
-    #[must_use]
     pub fn bytes(self) -> u64 {
         self.bytes
     }
 
     /// Hash of the id of the call that it is, or belongs to.
-    #[must_use]
     pub fn call(self) -> Option<NonZeroU64> {
         self.call
     }
 
     /// Returns true if both have the same bytes.
-    #[must_use]
     pub fn has_bytes_of(self, other: Self) -> bool {
         self.bytes == other.bytes
     }
 
     /// Returns true if both are the same call, or results of it.
-    #[must_use]
     pub fn is_of_one_call(self, other: Self) -> bool {
         self.call.is_some() && self.call == other.call
     }
 
     /// Returns true if both have so many words in common that one is the other, edited.
-    #[must_use]
     pub fn is_alike(self, other: Self) -> bool {
         let pairs = self.words.iter().zip(&other.words);
         pairs.filter(|(one, other)| one == other).count() >= LEAST_ALIKE

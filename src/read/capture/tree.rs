@@ -78,13 +78,11 @@ words! {
 
 impl Part {
     /// Returns true for a block of a message.
-    #[must_use]
     pub fn is_message(self) -> bool {
         matches!(self, Self::MessageStart | Self::Block)
     }
 
     /// Returns true for content, which has a position, and false for a setting.
-    #[must_use]
     pub fn is_block(self) -> bool {
         !matches!(self, Self::Model | Self::SystemSettings | Self::MessageSettings)
     }
@@ -118,7 +116,6 @@ pub struct WireNode {
 
 impl WireNode {
     /// Canonical bytes as text; empty if they are not kept.
-    #[must_use]
     pub fn text(&self) -> &str {
         // Canonical bytes are made from text, so they are UTF-8.
         std::str::from_utf8(self.bytes.as_deref().unwrap_or_default()).unwrap_or_default()
@@ -139,7 +136,6 @@ pub struct WireTree {
 
 impl WireTree {
     /// Node of an id.
-    #[must_use]
     pub fn node(&self, id: WireNodeId) -> &WireNode {
         &self.nodes[id.0 as usize]
     }
@@ -150,7 +146,6 @@ impl WireTree {
     }
 
     /// Last node that two paths share; `None` if not even the model is the same.
-    #[must_use]
     pub fn shared(&self, one: WireNodeId, other: WireNodeId) -> Option<WireNodeId> {
         let (mut one, mut other) = (one, other);
         loop {
@@ -164,7 +159,6 @@ impl WireTree {
     }
 
     /// Node with a hash.
-    #[must_use]
     pub fn find(&self, hash: PrefixHash) -> Option<WireNodeId> {
         self.by_hash.get(&hash).copied()
     }

@@ -38,7 +38,6 @@ pub struct Repairs {
 
 impl Repairs {
     /// Returns true if nothing was repaired.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

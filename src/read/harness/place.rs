@@ -69,7 +69,6 @@ struct Conversation {
 
 impl Harness {
     /// Harness that has seen no session.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -78,20 +77,17 @@ impl Harness {
     ///
     /// With the flag, the part of a system prompt before the boundary is cached for everyone, unless the tools or the
     /// provider forbid it. `None` leaves each record its own flag.
-    #[must_use]
     pub fn with_global_scope(global_scope: Option<bool>) -> Self {
         Self { global_scope, ..Self::default() }
     }
 
     /// Returns true if the last placed record is sent to the provider's own service, and not through a
     /// gateway or to another platform.
-    #[must_use]
     pub fn is_first_party(&self) -> bool {
         self.is_first_party
     }
 
     /// Keys of the last placed record, and of its flags, that have no meaning here.
-    #[must_use]
     pub fn unknown_keys(&self) -> &[String] {
         &self.unknown_keys
     }
@@ -121,7 +117,6 @@ impl Harness {
 
 impl Placed {
     /// JSON of the placed record or of the refusal.
-    #[must_use]
     pub fn text(&self) -> &str {
         match self {
             Self::Request(text, _) | Self::Refused(text) => text,

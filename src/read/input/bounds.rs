@@ -55,7 +55,6 @@ pub enum Exceeded {
 
 impl Exceeded {
     /// Limit that an error is about, if it is about one.
-    #[must_use]
     pub fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
@@ -257,13 +256,11 @@ impl MemoryBound {
     }
 
     /// Limit of this process, if it has one.
-    #[must_use]
     pub fn of_process() -> Option<Self> {
         MEMORY.get().copied()
     }
 
     /// Returns true if the work should end, because little memory is left; `false` if the system does not say.
-    #[must_use]
     pub fn is_reached(self) -> bool {
         own_memory().is_some_and(|bytes| bytes > self.0 - self.0 / RESERVE)
     }

@@ -89,13 +89,11 @@ impl<'a> Seen<'a> {
 ///
 /// Files are read in the order of their names, in whichever order they are given: between things
 /// that are otherwise equal, and between bundles of one session, the first file decides.
-#[must_use]
 pub fn discover(paths: &[PathBuf]) -> Discovered {
     discover_inside(paths, &Inside::default())
 }
 
 /// Finds files as [`discover`] does, but reports and leaves out those outside the folders.
-#[must_use]
 pub fn discover_inside(paths: &[PathBuf], inside: &Inside) -> Discovered {
     let mut discovered = Discovered::default();
     let mut seen = Seen::of(inside);
@@ -348,7 +346,6 @@ fn is_session_name(name: &str) -> bool {
 
 impl Source {
     /// Source with its bytes in memory.
-    #[must_use]
     pub fn in_memory(label: &str, bytes: &[u8]) -> Self {
         Self {
             label: label.into(),
@@ -359,7 +356,6 @@ impl Source {
     }
 
     /// Returns true if the source is the file at a path without links.
-    #[must_use]
     pub fn is_file(&self, real: &Path) -> bool {
         let Location::File(path) = &self.location else { return false };
         fs::canonicalize(path).is_ok_and(|path| path == real)
@@ -391,7 +387,6 @@ impl Source {
     }
 
     /// Returns true if the source can be opened once only, as standard input and pipes.
-    #[must_use]
     pub fn is_read_once(&self) -> bool {
         match &self.location {
             Location::File(path) => fs::metadata(path).is_ok_and(|metadata| is_pipe(&metadata)),
@@ -431,7 +426,6 @@ impl Source {
     }
 
     /// Name without folders and endings, which identifies a session or an agent.
-    #[must_use]
     pub fn stem(&self) -> &str {
         let name = self.label.rsplit('/').next().unwrap_or(&self.label);
         let name = name_before(name).unwrap_or(name);

@@ -109,7 +109,6 @@ impl DomainRule {
     }
 
     /// Paths of a table that lead to none of these files.
-    #[must_use]
     pub fn unused(&self, sources: &[Source]) -> Vec<&str> {
         let Self::Listed(paths) = self else { return Vec::new() };
         let leads_to = |path: &str, label: &str| {

@@ -23,7 +23,6 @@ impl Inside {
     }
 
     /// Folders, from the root of the file system and without links.
-    #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
         &self.0
     }
@@ -34,7 +33,6 @@ impl Inside {
     }
 
     /// Returns true if a path leads into the folders. A missing one is judged by its existing part and its names.
-    #[must_use]
     pub fn has(&self, path: &Path) -> bool {
         let leads_into = |path: &Path| self.0.iter().any(|folder| path.starts_with(folder));
         self.0.is_empty() || whole(path).is_some_and(|path| leads_into(&path))

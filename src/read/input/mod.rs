@@ -147,7 +147,6 @@ words! {
 
 impl Kind {
     /// Returns true if input was lost, so that `--strict` refuses it. Repairs and blank lines lose nothing.
-    #[must_use]
     pub fn is_damage(self) -> bool {
         !matches!(
             self,
@@ -258,25 +257,21 @@ impl Diagnostics {
     }
 
     /// Number of places of a kind.
-    #[must_use]
     pub fn count(&self, kind: Kind) -> u64 {
         self.counts.get(&kind).copied().unwrap_or_default()
     }
 
     /// Examples in input order.
-    #[must_use]
     pub fn examples(&self) -> &[Diagnostic] {
         &self.examples
     }
 
     /// Returns true if any input was lost.
-    #[must_use]
     pub fn has_damage(&self) -> bool {
         self.counts.keys().any(|kind| kind.is_damage())
     }
 
     /// Number of places at which input was lost.
-    #[must_use]
     pub fn damaged_places(&self) -> u64 {
         self.counts.iter().filter(|(kind, _)| kind.is_damage()).map(|(_, count)| count).sum()
     }

@@ -31,19 +31,16 @@ pub struct PromptSplit {
 
 impl PromptSplit {
     /// Tokens of the whole prompt.
-    #[must_use]
     pub fn total(&self) -> Tokens {
         self.input + self.cached_end()
     }
 
     /// Tokens written for either lifetime.
-    #[must_use]
     pub fn written(&self) -> Tokens {
         self.write_5m + self.write_1h
     }
 
     /// End of the cached prefix: read + written.
-    #[must_use]
     pub fn cached_end(&self) -> Tokens {
         self.read + self.written()
     }
@@ -70,7 +67,6 @@ words! {
 impl ServiceTier {
     /// Tier by the `service_tier` of services other than Anthropic's, whose own `priority` has prices by
     /// contract.
-    #[must_use]
     pub fn elsewhere(name: &str) -> Self {
         if name == "priority" { Self::Fast } else { Self::by_name(name).unwrap_or_default() }
     }

@@ -48,7 +48,6 @@ pub struct Transcript {
 
 /// Reads a whole source as a transcript, holding no more of its text than a few chunks, and keeping
 /// none.
-#[must_use]
 pub fn load(source: &Source) -> Transcript {
     let mut response_lines = Vec::new();
     let transcript = match OpenSource::open(source) {

@@ -89,7 +89,6 @@ pub type Signs = EnumSet<Sign>;
 
 impl Sign {
     /// Field of the line that shows the sign.
-    #[must_use]
     pub fn field(self) -> &'static str {
         match self {
             Self::SessionResumed | Self::SessionStarted => "attachment.hookName",
@@ -124,7 +123,6 @@ impl Sign {
     }
 
     /// Meaning of the sign, in a few words.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::SessionResumed => "the session was resumed",

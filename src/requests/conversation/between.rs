@@ -244,7 +244,6 @@ impl Between {
     }
 
     /// Returns true if the next request may have lost earlier messages.
-    #[must_use]
     pub fn rewrites_history(&self) -> bool {
         self.interruptions(false).rewrites_history()
     }
@@ -339,7 +338,6 @@ impl Trail {
     }
 
     /// Snapshot whose tools hold at a line.
-    #[must_use]
     pub fn tools_at(&self, line: u64) -> Option<&PromptSnapshot> {
         let has_tools = |snapshot: &&PromptSnapshot| !snapshot.tools.is_empty();
         let (before, behind) = self.snapshots_around(line);
@@ -348,7 +346,6 @@ impl Trail {
     }
 
     /// Snapshot whose system prompt holds at a line.
-    #[must_use]
     pub fn system_at(&self, line: u64) -> Option<&PromptSnapshot> {
         self.snapshots_around(line).0.iter().rev().find(|snapshot| !snapshot.system.is_empty())
     }
@@ -491,7 +488,6 @@ impl Trail {
     }
 
     /// Lines that an entry names: those that it changed, or that it kept if it is a compaction.
-    #[must_use]
     pub fn lines_named_by(&self, entry: &TrailEntry) -> &[Lines] {
         let first = entry.first_lines as usize;
         &self.lines[first..first + entry.lines as usize]

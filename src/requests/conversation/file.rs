@@ -124,7 +124,6 @@ has_symbols!(FileConversation {
 });
 
 /// Builds the conversation of one file.
-#[must_use]
 pub fn build(mut transcript: Transcript) -> FileConversation {
     let mut builder = FileBuilder::new(true, false);
     let mut response_lines = std::mem::take(&mut transcript.response_lines);

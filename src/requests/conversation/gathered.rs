@@ -526,13 +526,11 @@ impl ResponseLines {
     }
 
     /// Returns true if the recorded output may be less than the real one.
-    #[must_use]
     pub fn output_is_lower_bound(&self) -> bool {
         self.stop.is_none()
     }
 
     /// Returns true if the answer ends the turn, by the lines.
-    #[must_use]
     pub fn ends_turn(&self) -> bool {
         match self.stop {
             Some(stop) => stop == StopReason::Other,

@@ -21,7 +21,6 @@ use crate::read::input::{Diagnostics, Kind, UsageProblem};
 use crate::read::transcript::{AgentNote, Novelty, Title};
 
 /// Joins the conversations of all files.
-#[must_use]
 pub fn join(conversations: Vec<FileConversation>) -> History {
     let mut files = Files::default();
     for conversation in conversations {

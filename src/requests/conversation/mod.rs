@@ -76,13 +76,11 @@ pub struct RequestIndex(Ordinal);
 
 impl RequestIndex {
     /// Position of the request at an index.
-    #[must_use]
     pub fn new(index: usize) -> Self {
         Self(Ordinal::at(index))
     }
 
     /// Index, counted from 0.
-    #[must_use]
     pub fn get(self) -> usize {
         self.0.index()
     }
@@ -265,75 +263,63 @@ pub struct History {
 
 impl History {
     /// Requests of Claude Code's transcripts, whose usage is known but not their prompts.
-    #[must_use]
     pub fn of_transcripts(&self) -> &[Request] {
         // `requests` is in three parts: of transcripts, captured, of other agents.
         &self.requests[..self.sent_with_markers().len() - self.captured.requests.len()]
     }
 
     /// Requests of transcripts and captures, whose caches have markers.
-    #[must_use]
     pub fn sent_with_markers(&self) -> &[Request] {
         &self.requests[..self.requests.len() - self.of_agents.len()]
     }
 
     /// Returns true if a request was sent under the rules of markers, which can be simulated.
-    #[must_use]
     pub fn is_marked(&self, index: RequestIndex) -> bool {
         index.get() < self.sent_with_markers().len()
     }
 
     /// Returns true if the prompt of a request is known.
-    #[must_use]
     pub fn is_captured(&self, index: RequestIndex) -> bool {
         (self.of_transcripts().len()..self.sent_with_markers().len()).contains(&index.get())
     }
 
     /// Returns true if there are captured prompts, with sizes in bytes instead of tokens.
-    #[must_use]
     pub fn is_counted_in_bytes(&self) -> bool {
         !self.captured.requests.is_empty() && self.captured.counting.is_bytes()
     }
 
     /// Captured form of a request; `None` if it is from a transcript.
-    #[must_use]
     pub fn wire(&self, index: RequestIndex) -> Option<&WireRequest> {
         self.captured.requests.get(index.get().checked_sub(self.of_transcripts().len())?)
     }
 
     /// Price tier that a captured request asks for; the default if the request is from a transcript.
-    #[must_use]
     pub fn asked_tier(&self, index: RequestIndex) -> PriceTier {
         self.wire(index).map_or_else(PriceTier::default, |wire| wire.asked_tier)
     }
 
     /// Record of a request that was sent without markers.
-    #[must_use]
     pub fn unmarked(&self, index: RequestIndex) -> Option<&AgentRequest> {
         self.of_agents.get(index.get().checked_sub(self.sent_with_markers().len())?)
     }
 
     /// Number of requests, including those in sums.
-    #[must_use]
     pub fn count_requests(&self) -> u64 {
         self.requests.iter().map(|request| u64::from(request.sum_of)).sum()
     }
 
     /// Request at `index`.
-    #[must_use]
     pub fn request(&self, index: RequestIndex) -> &Request {
         &self.requests[index.get()]
     }
 
     /// Model of a request.
-    #[must_use]
     #[inline]
     pub fn model(&self, index: RequestIndex) -> &str {
         self.symbols.text(self.request(index).model)
     }
 
     /// Facts about a model.
-    #[must_use]
     pub fn facts(&self, model: Symbol) -> &Facts {
         self.facts.get(&model).unwrap_or_else(|| self.models.usual())
     }
@@ -362,7 +348,6 @@ impl History {
     }
 
     /// Request before `request` in its chain.
-    #[must_use]
     pub fn predecessor(&self, request: &Request) -> Option<&Request> {
         request.predecessor.map(|index| self.request(index))
     }
@@ -376,7 +361,6 @@ impl History {
     }
 
     /// Text of an optional symbol.
-    #[must_use]
     #[inline]
     pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
         symbol.map(|symbol| self.symbols.text(symbol))
@@ -388,20 +372,17 @@ pub type ConversationKey = (Symbol, Option<Symbol>);
 
 impl Request {
     /// Conversation that the request belongs to.
-    #[must_use]
     pub fn conversation(&self) -> ConversationKey {
         (self.session, self.agent)
     }
 
     /// Time at which the request is reported: that of the answer's first line.
-    #[must_use]
     pub fn time(&self) -> Millis {
         self.answered.unwrap_or(self.start)
     }
 
     /// Returns true for the first request of a fork, if `previous` is the one that it continues: a request of
     /// another conversation of the same session.
-    #[must_use]
     pub fn is_fork_of(&self, previous: &Self) -> bool {
         self.agent.is_some() && self.agent != previous.agent && self.session == previous.session
     }
@@ -410,25 +391,21 @@ impl Request {
     ///
     /// # Panics
     /// Never for a transcript: its requests without usage are left out when it is joined.
-    #[must_use]
     pub fn recorded(&self) -> &Usage {
         self.usage.as_ref().expect("a request of a transcript has usage")
     }
 
     /// Tokens of the answer before this request, as this one sends it again.
-    #[must_use]
     pub fn carried_output(&self, previous: &Self) -> Tokens {
         if self.between.drops_answer { Tokens::ZERO } else { previous.recorded().output }
     }
 
     /// Number of positions that the answer before this request takes.
-    #[must_use]
     pub fn carried_positions(&self, previous: &Self) -> u32 {
         if self.between.drops_answer { 0 } else { previous.answer_positions }
     }
 
     /// Size of the whole prompt of a transcript's request, in tokens.
-    #[must_use]
     #[inline]
     pub fn prompt_total(&self) -> Tokens {
         self.recorded().prompt.total()

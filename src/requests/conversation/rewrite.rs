@@ -49,7 +49,6 @@ impl Rewrite {
     const ALL: Self = Self::At(Place { kept: None, resumes_at: None, is_taken_back: false });
 
     /// Returns true if lines report the place of the rewrite.
-    #[must_use]
     pub fn is_placed(self) -> bool {
         matches!(self, Self::At(_))
     }
@@ -96,7 +95,6 @@ impl Lines {
     }
 
     /// Returns true if a line is one of them.
-    #[must_use]
     pub fn contain(&self, line: u64) -> bool {
         (self.first..=self.last).contains(&line)
     }

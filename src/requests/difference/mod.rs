@@ -96,7 +96,6 @@ impl Difference {
     }
 
     /// Returns true if the difference is in the prefix, and not outside it.
-    #[must_use]
     pub fn is_of_prefix(&self) -> bool {
         self.before.is_some() || self.after.is_some() || self.kind == DifferenceKind::Model
     }
@@ -111,7 +110,6 @@ impl Difference {
 /// messages only the first difference is listed. Differences outside the prefix follow: scope and other
 /// attributes of markers, beta features, other fields of the body. The service does not document their
 /// effect, so they explain only a loss beyond the prefix: more was lost than follows the shared prefix.
-#[must_use]
 pub fn differences(
     history: &History,
     before: RequestIndex,

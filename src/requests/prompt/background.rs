@@ -122,7 +122,6 @@ fn observation(
 /// suggestion before it: the cached prefix of the request before, without and with its answer.
 ///
 /// (Measured: under the same lines 96 of 320 turns read the answer, too.)
-#[must_use]
 pub fn ends_of_suggestion(
     history: &History,
     request: &Request,

@@ -35,14 +35,12 @@ pub enum SharedPrefix {
 }
 
 /// Builds the trace of all requests, in the history's order, from their [`steps`](super::steps).
-#[must_use]
 pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
     build_sized(history, steps, shared, Sizes::Recorded)
 }
 
 /// Builds the same trace with the sizes of captured prompts by their bytes alone, as if no usage were
 /// recorded for them.
-#[must_use]
 pub fn build_counted(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
     build_sized(history, steps, shared, Sizes::Counted)
 }

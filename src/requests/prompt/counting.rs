@@ -18,7 +18,6 @@ pub struct Counting {
 
 impl Counting {
     /// Part of a prefix in whole steps.
-    #[must_use]
     pub fn whole(&self, tokens: Tokens) -> Tokens {
         let counted = tokens.saturating_sub(self.offset);
         // A step of zero counts every token.
@@ -26,7 +25,6 @@ impl Counting {
     }
 
     /// Stored part of a prefix: its whole steps, or nothing if they are too few.
-    #[must_use]
     pub fn stored(&self, tokens: Tokens) -> Tokens {
         let whole = self.whole(tokens);
         if whole >= self.minimum { whole } else { Tokens::ZERO }

@@ -66,7 +66,6 @@ impl MeasuredRule {
     }
 
     /// Range of client versions for which the rule was measured.
-    #[must_use]
     pub fn versions(self) -> String {
         let (first, last) = self.range();
         if last == ClientVersion::LAST {

@@ -170,20 +170,17 @@ impl Step {
     }
 
     /// Returns true if the TTL is known and was not exceeded.
-    #[must_use]
     pub fn is_inside_ttl(&self) -> bool {
         self.gap.zip(self.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis())
     }
 
     /// Time beyond their TTL for which entries of this TTL are still found, in milliseconds.
-    #[must_use]
     pub fn grace(&self, ttl: Ttl) -> i64 {
         if ttl == Ttl::FiveMinutes { self.grace } else { 0 }
     }
 
     /// End of the entry that this request's last marker can still reach, if lines say how much of rewritten
     /// messages is unchanged.
-    #[must_use]
     pub fn readable_place(&self) -> Option<Tokens> {
         let Kept::Until { positions, .. } = self.kept else { return None };
         (self.is_rewritten && positions < LOOKBACK).then_some(self.kept_end)
@@ -192,7 +189,6 @@ impl Step {
     /// Returns true if the conversation was summarised before the request.
     ///
     /// A captured conversation that begins with another message may have been.
-    #[must_use]
     pub fn is_compacted(&self, history: &History, index: RequestIndex) -> bool {
         let is_captured = history.is_captured(index);
         history.request(index).between.has_compaction || (is_captured && self.is_rewritten)
@@ -203,7 +199,6 @@ impl Step {
 const REWRITTEN_BELOW_PERCENT: u64 = 97;
 
 /// Steps of all requests, in the history's order.
-#[must_use]
 pub fn steps(history: &History) -> Vec<Step> {
     let versions = ClientVersions::of_all(history);
     let mut steps: Vec<Step> = Vec::with_capacity(history.requests.len());
@@ -396,7 +391,6 @@ fn recorded_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
 }
 
 /// Tokens by which a request fell short of the end of its predecessor's cached prefix.
-#[must_use]
 pub fn recorded_shortfall(request: &Request, step: &Step) -> Tokens {
     readable_end(step).saturating_sub(request.recorded().prompt.read)
 }
@@ -408,7 +402,6 @@ fn readable_end(step: &Step) -> Tokens {
 
 /// Returns true for a break: inside the TTL, on the same model, with a prompt of at least 97 % of the cached
 /// prefix, a request read over 2,000 tokens and over 5 % less than that.
-#[must_use]
 pub fn is_break(request: &Request, step: &Step) -> bool {
     let is_alive = matches!(step.kind, StepKind::Continued | StepKind::Rewritten);
     let shortfall = recorded_shortfall(request, step);
@@ -433,7 +426,6 @@ pub(crate) fn is_large_miss(missed: Tokens, readable: Tokens) -> bool {
 ///
 /// Early in a chain that prefix is most of the prompt, so that the fall is a break in kind but too small to
 /// be called one.
-#[must_use]
 fn is_kept(history: &History, request: &Request, step: &Step) -> bool {
     let opening = history.request(step.opening).recorded().prompt.read;
     let is_known = step.kind == StepKind::Continued

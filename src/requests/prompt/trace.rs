@@ -32,14 +32,12 @@ impl NodeId {
     ///
     /// # Panics
     /// Never in practice: a trace would need 2³² nodes.
-    #[must_use]
     pub fn at(index: usize) -> Self {
         let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
         Self(number.expect("fewer than 2^32 nodes"))
     }
 
     /// Position of the node in [`PromptTrace::nodes`].
-    #[must_use]
     pub fn index(self) -> usize {
         self.0.get() as usize - 1
     }
@@ -78,7 +76,6 @@ pub struct Node {
 
 impl Node {
     /// Creates a prefix that ends in the conversation, without blocks and without other knowledge.
-    #[must_use]
     pub fn new(parent: Option<NodeId>, end: Tokens) -> Self {
         Self {
             parent,
@@ -114,7 +111,6 @@ pub struct Marker {
 
 impl Marker {
     /// Marker of a block, without a TTL.
-    #[must_use]
     pub fn new(node: NodeId, end: Tokens, basis: Basis) -> Self {
         Self {
             node,
@@ -234,7 +230,6 @@ pub struct Rare {
 
 impl Rare {
     /// Boxes the fields, or drops them if all are empty.
-    #[must_use]
     pub fn kept(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
     }
@@ -243,7 +238,6 @@ impl Rare {
 impl Prompt {
     /// Creates the first prompt of a main conversation, without markers, readable from its start on, and
     /// without other knowledge.
-    #[must_use]
     pub fn new(model: Symbol, start: Millis, node: NodeId, total: Tokens) -> Self {
         Self {
             start,
@@ -268,55 +262,46 @@ impl Prompt {
     }
 
     /// Background request since the previous prompt.
-    #[must_use]
     pub fn background(&self) -> Option<BackgroundWrite> {
         self.rare.as_ref()?.background
     }
 
     /// Tokens that were warm when the chain began or changed its model. Measured.
-    #[must_use]
     pub fn opening(&self) -> Option<Tokens> {
         self.rare.as_ref()?.opening
     }
 
     /// Tokens that were read at a break inside the TTL. Measured.
-    #[must_use]
     pub fn broken_read(&self) -> Option<Tokens> {
         self.rare.as_ref()?.broken_read
     }
 
     /// Time beyond their TTL for which entries for five minutes are still found, in milliseconds.
-    #[must_use]
     pub fn grace(&self) -> i64 {
         self.rare.as_ref().map_or(0, |rare| rare.grace)
     }
 
     /// Repair by which the prompt finds its predecessor's cached prefix whatever was recorded.
-    #[must_use]
     pub fn repair(&self) -> Option<Repair> {
         self.rare.as_ref()?.repair
     }
 
     /// Reason for which the service refuses the request, whatever its markers.
-    #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         self.rare.as_ref()?.refusal
     }
 
     /// Places of the deleted tokens, if they are known.
-    #[must_use]
     pub fn edits(&self) -> Option<&Edits> {
         Some(&self.rare.as_ref()?.edits)
     }
 
     /// Copy of the prompt's rare fields, empty if it has none.
-    #[must_use]
     pub fn to_rare(&self) -> Rare {
         self.rare.as_deref().cloned().unwrap_or_default()
     }
 
     /// Rare fields that an added request continuing this one inherits: the edits.
-    #[must_use]
     pub fn rare_of_next(&self) -> Option<Box<Rare>> {
         Rare { edits: self.edits()?.clone(), ..Rare::default() }.kept()
     }
@@ -329,14 +314,12 @@ impl Prompt {
     }
 
     /// Returns true if deletions leave a prefix of this prompt to be found.
-    #[must_use]
     pub fn may_find(&self, node: NodeId) -> bool {
         // Entries after the restored result were written without it, so they do not match.
         self.edits().and_then(|edits| edits.restored).is_none_or(|restored| node < restored)
     }
 
     /// Deleted tokens inside a prefix of this prompt.
-    #[must_use]
     pub fn deleted_until(&self, node: NodeId) -> Tokens {
         let Some(edits) = self.edits().filter(|edits| !edits.deletions.is_empty()) else {
             return self.deleted;
@@ -368,7 +351,6 @@ pub struct PromptTrace {
 
 impl PromptTrace {
     /// Creates a trace without counting, landmarks or computed paths.
-    #[must_use]
     pub fn new(nodes: Vec<Node>, markers: Vec<Marker>, prompts: Vec<Prompt>) -> Self {
         Self { nodes, markers, prompts, ..Self::default() }
     }
@@ -380,7 +362,6 @@ impl PromptTrace {
     }
 
     /// Largest part of a prompt that can be cached, in tokens.
-    #[must_use]
     #[inline]
     pub fn most_of(&self, prompt: &Prompt) -> Tokens {
         self.counting.map_or(prompt.total, |counting| counting.whole(prompt.total))
@@ -413,7 +394,6 @@ impl PromptTrace {
     }
 
     /// Node with an id.
-    #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
@@ -428,7 +408,6 @@ impl PromptTrace {
     }
 
     /// For each node, the nearest markable one at or before it.
-    #[must_use]
     pub fn nearest_markable(&self) -> Vec<Option<NodeId>> {
         let mut nearest: Vec<Option<NodeId>> = Vec::with_capacity(self.nodes.len());
         for (index, node) in self.nodes.iter().enumerate() {
@@ -439,13 +418,11 @@ impl PromptTrace {
     }
 
     /// Markers of a prompt.
-    #[must_use]
     pub fn markers_of(&self, prompt: &Prompt) -> &[Marker] {
         &self.markers[prompt.markers.clone()]
     }
 
     /// Size of a prefix in a prompt that does not mark it itself, in tokens.
-    #[must_use]
     pub fn end_in(&self, prompt: &Prompt, node: NodeId) -> Tokens {
         self.node(node).end.saturating_sub(prompt.deleted_until(node)).min(self.most_of(prompt))
     }
@@ -456,19 +433,16 @@ impl PromptTrace {
     }
 
     /// Longest prefix that two nodes share (lowest common ancestor).
-    #[must_use]
     pub fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
         self.paths().common(one, other)
     }
 
     /// Longest prefix of a node that satisfies `holds`, which must be true for all prefixes before that one.
-    #[must_use]
     pub fn last_on_the_way(&self, node: NodeId, holds: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         self.paths().last_on_the_way(node, holds)
     }
 
     /// Longest prefix of a node with at most `blocks` blocks.
-    #[must_use]
     pub fn ancestor_with_blocks(&self, node: NodeId, blocks: u32) -> Option<NodeId> {
         self.last_on_the_way(node, |node| self.node(node).blocks <= blocks)
     }

@@ -127,7 +127,6 @@ impl Template {
     }
 
     /// Text of the template.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }

@@ -45,7 +45,6 @@ pub struct AutomaticPolicy {
 }
 
 /// Applies the rules to every prompt, in order; `ratio` converts a prompt's tokens to the provider's.
-#[must_use]
 pub fn simulate_automatic(
     trace: &PromptTrace,
     policy: &AutomaticPolicy,

@@ -18,7 +18,6 @@ use crate::requests::prompt::{
 /// converts the tokens of a prompt's model.
 ///
 /// Models with different ratios get trees of their own. They share no cache anyway.
-#[must_use]
 pub fn counted(
     trace: &PromptTrace,
     counting: &Counting,

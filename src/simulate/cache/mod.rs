@@ -115,7 +115,6 @@ impl Reading {
     }
 
     /// TTL of an entry after a prefix with another one.
-    #[must_use]
     pub fn ttl_behind(self, prefix: Ttl, own: Ttl) -> Ttl {
         match self {
             Self::Literal => own,
@@ -177,7 +176,6 @@ pub type SentMarkers<'a> = SmallVec<[Sent<'a>; 4]>;
 
 /// Markers that take effect: not those over too short a prefix, nor the automatic one on a block
 /// with an explicit one.
-#[must_use]
 pub fn effective(mut sent: SentMarkers<'_>, minimum: Tokens) -> SentMarkers<'_> {
     let explicit: SmallVec<[NodeId; 4]> = sent
         .iter()
@@ -203,7 +201,6 @@ impl TokenRatio {
     pub const ONE: Self = Self { per_mille: 1_000 };
 
     /// Converts a count to the other vocabulary, rounded down.
-    #[must_use]
     pub fn of(self, tokens: Tokens) -> Tokens {
         tokens.share(self.per_mille, Self::ONE.per_mille)
     }

@@ -30,7 +30,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Tokens of the whole prompt; zero for a refused one.
-    #[must_use]
     pub fn total(&self) -> Tokens {
         self.read + self.write_5m + self.write_1h + self.input
     }
@@ -47,7 +46,6 @@ impl Outcome {
 const MOST_MARKERS: usize = 4;
 
 /// Reason for which the service refuses the markers of a request, if any.
-#[must_use]
 #[inline]
 pub(super) fn refusal(markers: &[Sent<'_>]) -> Option<Refusal> {
     let automatic = markers.iter().find(|(marker, _)| marker.is_automatic);

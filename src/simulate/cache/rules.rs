@@ -33,7 +33,6 @@ pub struct MarkedCache {
 
 impl Rules {
     /// Steps, minimum and offsets by which prefixes are counted.
-    #[must_use]
     pub fn counting(&self) -> &Counting {
         match self {
             Self::Automatic(cache) => &cache.counting,
@@ -52,13 +51,11 @@ impl Rules {
     }
 
     /// Usual lifetime of a prefix, in milliseconds, without a request for a longer one.
-    #[must_use]
     pub fn lifetime(&self) -> i64 {
         self.lifetimes().usual
     }
 
     /// Usual and long lifetime of prefixes.
-    #[must_use]
     pub fn lifetimes(&self) -> Lifetimes {
         match self {
             Self::Automatic(AutomaticCache { lifetime, .. })
@@ -81,7 +78,6 @@ impl Rules {
     /// Simulates the prompts of a trace, in its own tokens, as a plain client sends them: each
     /// marked at its end if the rules know markers, and the first of each conversation stored if
     /// contexts are.
-    #[must_use]
     pub fn simulate(&self, trace: &PromptTrace, keeps_breaks: bool) -> Vec<Outcome> {
         match self {
             Self::Automatic(cache) => {

@@ -15,7 +15,6 @@ use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace, Repair};
 
 /// Applies the rules to every prompt, in order.
-#[must_use]
 pub fn simulate(trace: &PromptTrace, policy: &Policy) -> Vec<Outcome> {
     let entries = Entries::new(trace.paths(), policy.lifetimes, policy.ttl_grace);
     let mut cache = Cache { trace, policy, entries };
@@ -49,7 +48,6 @@ pub struct RepeatRun {
 ///
 /// Repeats are made one by one and kept as runs, as there may be many more of them than of prompts.
 /// `again` makes the repeat of a prompt.
-#[must_use]
 pub fn simulate_repeated(
     trace: &PromptTrace,
     repeats: &Repeats,

@@ -32,7 +32,6 @@ pub struct Storing {
 
 impl StoredCache {
     /// Storing by a client that keeps the beginning of each conversation for the default lifetime.
-    #[must_use]
     pub fn usual(&self) -> Storing {
         Storing { lifetime: self.lifetime, most_after: None }
     }
@@ -54,7 +53,6 @@ pub struct StoredContext {
 }
 
 /// Billing of each prompt of a trace in the service's counts, and the contexts stored for them.
-#[must_use]
 pub fn simulate_stored(
     trace: &PromptTrace,
     storing: Storing,
@@ -145,7 +143,6 @@ impl StoredContext {
     }
 
     /// Time for which the context was kept, in milliseconds.
-    #[must_use]
     pub fn kept(&self) -> i64 {
         self.until.since(self.from).max(0)
     }

@@ -70,7 +70,6 @@ impl PromptDesign {
     }
 
     /// Deferred tools, with the size of their replacement.
-    #[must_use]
     pub fn deferral(&self) -> Option<Deferral> {
         let search = self.tool_search.unwrap_or(Deferral::SEARCH);
         let tools = self.deferred_tools;
@@ -78,7 +77,6 @@ impl PromptDesign {
     }
 
     /// Facts that no simulation of the design can know.
-    #[must_use]
     pub fn unknowns(&self) -> Vec<&'static str> {
         let mut unknowns = Vec::new();
         if *self != Self::default() {

@@ -24,7 +24,6 @@ use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTra
 /// Other traffic is assumed to keep the same amount warm under any design. Recorded breaks that a
 /// counterfactual keeps are kept, unless the design would have prevented them: if differing bytes
 /// explain them (or, with latched settings, beta features and other fields of the body).
-#[must_use]
 pub fn redesign(
     history: &History,
     steps: &[Step],

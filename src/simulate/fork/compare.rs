@@ -79,7 +79,6 @@ pub struct ForkTable<'a> {
 
 impl ForkComparison {
     /// Charge of all children together.
-    #[must_use]
     pub fn total(&self) -> ForkCharge {
         let children = || self.children.iter();
         ForkCharge {

@@ -31,7 +31,6 @@ pub struct Equivalents(pub u128);
 
 impl Equivalents {
     /// Equivalents of tokens that are sent in full.
-    #[must_use]
     pub fn of(tokens: Tokens) -> Self {
         Self(u128::from(PARTS)).times(tokens)
     }
@@ -43,7 +42,6 @@ impl Equivalents {
     }
 
     /// Approximation as a float, for percentages that are rounded anyway.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // only for display
     pub fn to_tokens_lossy(self) -> f64 {
         self.0 as f64 / f64::from(PARTS)
@@ -111,7 +109,6 @@ pub struct Multipliers {
 
 impl Multipliers {
     /// Weights of most models: reads at 0.1, writes at 1.25 for five minutes and at 2 for an hour.
-    #[must_use]
     pub fn usual(ttl: Ttl) -> Self {
         let write = match ttl {
             Ttl::FiveMinutes => 1_250_000,
@@ -127,7 +124,6 @@ impl Multipliers {
     }
 
     /// Weights from a model's prices, rounded to millionths; `None` if sending in full is free.
-    #[must_use]
     pub fn of(rates: &Rates, ttl: Ttl) -> Option<Self> {
         let write = match ttl {
             Ttl::FiveMinutes => rates.cache_write_5m,

@@ -110,7 +110,6 @@ pub enum PlanError {
 
 impl ForkPlan {
     /// Size of a child's prompt.
-    #[must_use]
     pub fn prompt(&self, directive: Tokens) -> Tokens {
         self.parent + self.assistant + self.placeholders + directive
     }

@@ -21,7 +21,6 @@ impl Ledger<'_> {
     /// the last ping, and reads less than the previous one left.
     ///
     /// `None` if the cache did not expire, or if entries have no TTL to choose.
-    #[must_use]
     pub fn expiry(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Expiry> {
         let step = &self.steps[index.get()];
         let (before, gap) = (step.predecessor?, step.gap?);
@@ -43,7 +42,6 @@ impl Ledger<'_> {
 
     /// Tokens that the previous request had read and written and this one does not read, or `None`
     /// if unknown.
-    #[must_use]
     pub fn shortfall(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Tokens> {
         let before = self.row_tokens(column, self.steps[index.get()].predecessor?)?.billing;
         let own = self.row_tokens(column, index);

@@ -23,7 +23,6 @@ pub struct Session {
 
 impl Session {
     /// Files of the session, as indexes into those of the history, in the order of its requests.
-    #[must_use]
     pub fn files(&self, history: &History) -> Vec<usize> {
         let mut known: FxHashSet<usize> = FxHashSet::default();
         let files = self.requests.iter().map(|index| history.request(*index).file);
@@ -40,7 +39,6 @@ pub struct Selection {
 
 impl Selection {
     /// Selects the requests answered from `since` on and before `until`.
-    #[must_use]
     pub fn new(history: &History, since: Option<Millis>, until: Option<Millis>) -> Self {
         Self::of(history, |request| {
             let is_early = since.is_some_and(|since| request.time() < since);
@@ -50,7 +48,6 @@ impl Selection {
     }
 
     /// Selects the requests that meet a condition.
-    #[must_use]
     pub fn of(history: &History, is_selected: impl Fn(&Request) -> bool) -> Self {
         let mut sessions: Vec<Session> = Vec::new();
         let mut by_id: FxHashMap<Symbol, usize> = FxHashMap::default();
@@ -91,7 +88,6 @@ impl Selection {
     }
 
     /// Returns true if nothing is reported.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sessions.is_empty()
     }

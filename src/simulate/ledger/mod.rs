@@ -68,7 +68,6 @@ impl StrategyColumn {
     }
 
     /// Outcome of each request, or `None` for the record itself.
-    #[must_use]
     pub fn outcomes(&self) -> Option<&[Outcome]> {
         self.simulated.as_ref().map(|simulated| simulated.outcomes.as_slice())
     }
@@ -84,14 +83,12 @@ impl StrategyColumn {
     }
 
     /// Applicability of the strategy to the input.
-    #[must_use]
     pub fn applicability(&self) -> &Applicability {
         const RECORD: &Applicability = &Applicability::Whole;
         self.simulated.as_ref().map_or(RECORD, |simulated| &simulated.applicability)
     }
 
     /// Choices of a search, in words, for each service.
-    #[must_use]
     pub fn chosen(&self) -> Option<String> {
         let choices = &self.simulated.as_ref()?.choices;
         (!choices.is_empty()).then(|| choices.join("; "))
@@ -168,7 +165,6 @@ pub struct Ledger<'a> {
 
 impl<'a> Ledger<'a> {
     /// Simulates every strategy over the trace of `history`.
-    #[must_use]
     pub fn new(
         history: &'a History,
         steps: &'a [Step],
@@ -196,7 +192,6 @@ impl<'a> Ledger<'a> {
     }
 
     /// Simulates every strategy, and the bound under each of some readings.
-    #[must_use]
     pub fn with_bounds(
         history: &'a History,
         steps: &'a [Step],
@@ -368,52 +363,44 @@ impl<'a> Ledger<'a> {
     }
 
     /// Column of a strategy, if it was requested.
-    #[must_use]
     pub fn column(&self, name: &str) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.name == name)
     }
 
     /// Column of the record, if it was requested.
-    #[must_use]
     pub fn billed(&self) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.is_record())
     }
 
     /// Column of the rules' expectation of the recorded requests, if it was requested.
-    #[must_use]
     pub fn expected(&self) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.is_replay())
     }
 
     /// Column with one lifetime for every marker, if it was requested.
-    #[must_use]
     pub fn lifetime(&self, ttl: Ttl) -> Option<&StrategyColumn> {
         let kind = Strategy::lifetime(ttl).kind;
         self.columns.iter().find(|column| column.strategy.kind == kind)
     }
 
     /// Column of the bound under a reading, if it was requested.
-    #[must_use]
     pub fn bound(&self, reading: Reading) -> Option<&StrategyColumn> {
         let kind = StrategyKind::Optimal(Some(reading));
         self.bounds.iter().find(|column| column.strategy.kind == kind)
     }
 
     /// Returns true if a request's cache is not Anthropic's, so that it counts as recorded.
-    #[must_use]
     pub fn has_own_cache(&self, index: RequestIndex) -> bool {
         self.own_caches.contains(&index)
     }
 
     /// Prompt size of a request.
-    #[must_use]
     #[inline]
     pub fn prompt_total(&self, index: RequestIndex) -> Tokens {
         self.totals[index.get()]
     }
 
     /// Effects of context management, under a strategy that has it.
-    #[must_use]
     pub fn managed(&self, column: &StrategyColumn) -> Option<ManagedColumn> {
         let simulated = column.simulated.as_ref()?;
         let (management, effects) =
@@ -457,7 +444,6 @@ impl<'a> Ledger<'a> {
     }
 
     /// Models without a price, by name, with the number of requests of each.
-    #[must_use]
     pub fn unpriced_models(
         &self,
         requests: impl IntoIterator<Item = RequestIndex>,
@@ -498,20 +484,17 @@ impl<'a> Ledger<'a> {
     }
 
     /// Rates of a request, or `None` if its model has no price.
-    #[must_use]
     pub fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rates.of(index)
     }
 
     /// Rates of a request with a prompt of another size.
-    #[must_use]
     pub fn rates_for(&self, index: RequestIndex, prompt: Tokens) -> Option<Rates> {
         let context = price_context(self.history, index, prompt);
         rates_in(self.prices, self.history, index, &context)
     }
 
     /// Returns true if the row of a request under a strategy has a price.
-    #[must_use]
     pub fn has_price(&self, column: &StrategyColumn, index: RequestIndex) -> bool {
         self.row_tokens(column, index).is_some() && self.rates_under(column, index).is_some()
     }

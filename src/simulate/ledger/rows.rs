@@ -54,7 +54,6 @@ impl<'a> Ledger<'a> {
     ///
     /// The record has none if its usage is unknown. A strategy has none if it is not applicable, as
     /// its figures would be those of the record.
-    #[must_use]
     pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
         let RowTokens { billing, basis, refusal } = self.row_tokens(column, index)?;
         let history = self.history;
@@ -87,7 +86,6 @@ impl<'a> Ledger<'a> {
     }
 
     /// Tokens of [`row`](Self::row), in less time than the whole row.
-    #[must_use]
     pub fn row_tokens(&self, column: &StrategyColumn, index: RequestIndex) -> Option<RowTokens> {
         if !column.applicability().is_applicable() {
             return None;

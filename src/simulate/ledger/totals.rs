@@ -70,31 +70,26 @@ impl Totals {
     }
 
     /// Costs of the rows, and of the requests without a record, which are unknown.
-    #[must_use]
     pub fn all_costs(&self) -> KnownSum {
         KnownSum { unknown: self.costs.unknown + self.unrecorded, ..self.costs }
     }
 
     /// Cost of the rows that have one; `None` if no row has one although some should.
-    #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
         self.all_costs().value()
     }
 
     /// Cost of all requests; `None` if some cost is unknown.
-    #[must_use]
     pub fn whole_cost(&self) -> Option<Picodollars> {
         self.all_costs().whole()
     }
 
     /// Tokens of the whole prompts.
-    #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.write_5m + self.write_1h
     }
 
     /// Share of the prompts that was read from cache, or `None` without prompts.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // a share for display
     pub fn hit_rate(&self) -> Option<f64> {
         let prompt = self.prompt();
@@ -120,7 +115,6 @@ pub struct Breakdown<'a> {
 
 impl Ledger<'_> {
     /// Adds up the rows of the selected requests.
-    #[must_use]
     pub fn breakdown<'s>(
         &'s self,
         column: &'s StrategyColumn,

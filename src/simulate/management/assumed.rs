@@ -17,7 +17,6 @@ const CAPTURED: &str = "captured requests are left as they are";
 
 impl Management {
     /// Facts that the simulation does not know.
-    #[must_use]
     pub fn unknowns(&self) -> Vec<&'static str> {
         if let Self::Several(parts) = self {
             let mut all = vec![BEHAVIOUR, TOGETHER];
@@ -65,7 +64,6 @@ impl Management {
     }
 
     /// Assumed sizes and numbers.
-    #[must_use]
     pub fn assumptions(&self) -> Vec<String> {
         if let Self::Several(parts) = self {
             return parts.each().flat_map(|one| one.assumptions()).collect();

@@ -157,14 +157,12 @@ fn spent(sizes: impl Iterator<Item = Tokens>, most: u32, each: Tokens, all: Toke
 
 impl Compaction {
     /// Size that triggers a compaction.
-    #[must_use]
     pub fn trigger(&self) -> Trigger {
         let end = [self.window, self.max_output, self.reserve, self.buffer];
         Trigger::of(self.threshold, end, self.percent)
     }
 
     /// Largest prompt that the service accepts, in tokens; `None` if unknown: it then accepts every prompt.
-    #[must_use]
     pub fn longest_prompt(&self) -> Option<Tokens> {
         match self.trigger() {
             // A fixed threshold says nothing of the window, which then limits the request only if given.
@@ -309,7 +307,6 @@ pub struct MemoryUpdates {
 
 impl SessionMemory {
     /// Size that triggers a compaction.
-    #[must_use]
     pub fn trigger(&self) -> Trigger {
         let end = [self.window, self.max_output, self.reserve, self.buffer];
         Trigger::of(self.threshold, end, self.percent)

@@ -80,7 +80,6 @@ pub struct Effects {
 }
 
 /// Rewrites the prompts of transcripts; captured ones stay as they are.
-#[must_use]
 pub(crate) fn manage(
     history: &History,
     ratios: &Ratios,
@@ -105,7 +104,6 @@ pub struct Sketch {
 }
 
 /// Computes the sizes of transcripts' prompts, in a fraction of the time and memory of [`manage`].
-#[must_use]
 pub(crate) fn sketch(
     history: &History,
     ratios: &Ratios,

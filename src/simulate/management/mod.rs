@@ -80,7 +80,6 @@ const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
 
 impl Management {
     /// Methods, each in its place.
-    #[must_use]
     pub fn parts(&self) -> Parts {
         let none = Parts::default();
         match *self {
@@ -94,7 +93,6 @@ impl Management {
     }
 
     /// Smallest size that triggers a compaction.
-    #[must_use]
     pub fn trigger(&self) -> Option<Trigger> {
         let Parts { memory, compaction, .. } = self.parts();
         let memory = memory.map(|memory| memory.trigger());
@@ -211,7 +209,6 @@ impl Trigger {
     }
 
     /// Size in tokens from which on a conversation is compacted.
-    #[must_use]
     pub fn threshold(&self) -> Tokens {
         match self {
             Self::At(size) => *size,

@@ -11,7 +11,6 @@ impl Management {
     /// Returns true if the rule may act on some request.
     ///
     /// Otherwise every prompt is sent as recorded, and nothing in addition; a rule that may act need not.
-    #[must_use]
     pub fn may_act(&self, history: &History) -> bool {
         let any = |is_one: &dyn Fn(&Request) -> bool| {
             let requests = history.of_transcripts().iter();

@@ -40,13 +40,11 @@ pub struct Billing {
 
 impl Billing {
     /// Tokens of the whole prompt.
-    #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.write_5m + self.write_1h
     }
 
     /// Billing of a simulated prompt and its output.
-    #[must_use]
     pub fn of(outcome: &Outcome, output: Tokens) -> Self {
         Self {
             input: outcome.input,
@@ -58,20 +56,17 @@ impl Billing {
     }
 
     /// Billing of a recorded prompt and its output.
-    #[must_use]
     pub fn recorded(prompt: PromptSplit, output: Tokens) -> Self {
         let PromptSplit { input, read, write_5m, write_1h } = prompt;
         Self { input, read, write_5m, write_1h, output }
     }
 
     /// Cost at these rates: input·p + 5m·p₅ + 1h·p₆₀ + read·r + output·q.
-    #[must_use]
     pub fn cost(&self, rates: &Rates) -> Picodollars {
         self.charges(rates).total()
     }
 
     /// Cost of the tokens of each class at these rates.
-    #[must_use]
     pub fn charges(&self, rates: &Rates) -> Charges {
         Charges {
             input: rates.input.times(self.input),
@@ -100,7 +95,6 @@ pub struct Charges {
 
 impl Charges {
     /// Sum over all classes.
-    #[must_use]
     pub fn total(&self) -> Picodollars {
         self.input + self.read + self.write_5m + self.write_1h + self.output
     }
@@ -108,7 +102,6 @@ impl Charges {
 
 impl PriceTable {
     /// Rates of a request after every tier, or `None` if the model has no price.
-    #[must_use]
     pub fn rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
         let model = self.find_on(context.model, time_of(context.at).map(DateTime::date))?;
         let at = model.priced_at(context.at)?;
@@ -169,7 +162,6 @@ impl PriceTable {
     }
 
     /// Cost of web searches.
-    #[must_use]
     pub fn web_searches(&self, count: u32) -> Picodollars {
         Picodollars(self.web_search.0 * i128::from(count))
     }
@@ -179,7 +171,6 @@ impl ModelPrices {
     /// Time in UTC whose rates apply: the request's, or the same time of the launch day before that.
     ///
     /// `None` outside of the calendar.
-    #[must_use]
     pub fn priced_at(&self, at: Millis) -> Option<DateTime> {
         let at = time_of(at)?;
         // Before its launch a model has no price, and the launch day's is the nearest.
@@ -188,7 +179,6 @@ impl ModelPrices {
 
     /// Rate at a time in UTC, by priority: highest size tier that the prompt reaches, then certain
     /// hours before all hours, then the latest.
-    #[must_use]
     pub fn rate_at(&self, at: DateTime, prompt: Tokens, tier: ServiceTier) -> Option<&Rate> {
         self.rates
             .iter()

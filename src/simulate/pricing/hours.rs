@@ -73,7 +73,6 @@ impl Hours {
     }
 
     /// Returns true if a time in UTC is within the hours.
-    #[must_use]
     pub fn include(&self, at: DateTime) -> bool {
         let minute = minute_of(at.time());
         let today = self.begin_on(at.date());
@@ -97,7 +96,6 @@ impl Hours {
     }
 
     /// Returns true if both cover the same times, whatever their names.
-    #[must_use]
     pub fn are_same(&self, other: &Self) -> bool {
         let times = |hours: &Self| (hours.windows.clone(), hours.weekdays, hours.except.clone());
         times(self) == times(other)
@@ -118,7 +116,6 @@ impl Hours {
     }
 
     /// Days on which no window begins.
-    #[must_use]
     pub fn except(&self) -> &[Date] {
         &self.except
     }

@@ -95,19 +95,16 @@ pub struct Rate {
 
 impl Rate {
     /// Returns true if the rate applies on a day, at some hour at least.
-    #[must_use]
     pub fn holds_on(&self, day: Date) -> bool {
         self.from.is_none_or(|from| day >= from) && self.until.is_none_or(|until| day < until)
     }
 
     /// Returns true if the rate applies at a time in UTC.
-    #[must_use]
     pub fn holds_at(&self, at: DateTime) -> bool {
         self.holds_on(at.date()) && self.hours.as_ref().is_none_or(|hours| hours.include(at))
     }
 
     /// Returns true if the rate is for a prompt of this size.
-    #[must_use]
     pub fn covers(&self, prompt: Tokens) -> bool {
         self.above.is_none_or(|above| prompt > above)
     }
@@ -129,7 +126,6 @@ impl Multiplier {
     pub const ONE: Self = Self(Decimal::ONE);
 
     /// Parses a decimal number above zero.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let largest = Decimal::from(LARGEST_MULTIPLIER);
         decimal(text).filter(|value| *value > Decimal::ZERO && *value <= largest).map(Self)
@@ -159,7 +155,6 @@ pub struct Factors {
 
 impl Factors {
     /// The same factor on everything.
-    #[must_use]
     pub fn of(all: Multiplier) -> Self {
         Self { all, reads: all }
     }

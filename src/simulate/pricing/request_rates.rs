@@ -46,7 +46,6 @@ struct RateKey {
 
 impl RequestRates {
     /// Looks up the rates of every request, for prompts of these sizes.
-    #[must_use]
     pub fn new(
         history: &History,
         prices: &PriceTable,
@@ -57,7 +56,6 @@ impl RequestRates {
 
     /// The same, except that captured requests are priced by the requested tier, even if their
     /// usage has none.
-    #[must_use]
     pub(crate) fn as_asked(
         history: &History,
         prices: &PriceTable,
@@ -68,7 +66,6 @@ impl RequestRates {
     }
 
     /// Looks up the rates of requests sent to the model of another one, in order, for prompts of these sizes.
-    #[must_use]
     pub(crate) fn as_sent(
         history: &History,
         prices: &PriceTable,
@@ -125,7 +122,6 @@ impl RequestRates {
     }
 
     /// Returns true if every request has a price.
-    #[must_use]
     pub(crate) fn is_complete(&self) -> bool {
         self.rate_of.iter().all(Option::is_some)
     }
@@ -136,7 +132,6 @@ impl RequestRates {
     }
 
     /// Rates of a request, or `None` if its model has no price.
-    #[must_use]
     pub fn of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rate_of[index.get()].map(|rate| &self.rates[rate as usize])
     }
@@ -163,7 +158,6 @@ fn is_priced_by_hour(prices: &PriceTable, history: &History, index: RequestIndex
 }
 
 /// Determinants of the price of a request with a prompt of this size.
-#[must_use]
 #[inline]
 pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
     let request = history.request(index);

@@ -65,7 +65,6 @@ impl PriceTable {
     ///
     /// # Panics
     /// Never: a test reads the same text.
-    #[must_use]
     pub fn built_in() -> Self {
         static TABLE: LazyLock<PriceTable> = LazyLock::new(|| {
             file::of_document(BUILT_IN.clone(), "built-in prices")
@@ -78,7 +77,6 @@ impl PriceTable {
     ///
     /// # Panics
     /// Never: a test reads the same text.
-    #[must_use]
     pub fn of_providers() -> &'static Self {
         static TABLE: LazyLock<PriceTable> = LazyLock::new(|| {
             file::parse(OF_PROVIDERS, "providers' prices", None)
@@ -94,7 +92,6 @@ impl PriceTable {
     }
 
     /// Id of a table with the providers' prices.
-    #[must_use]
     pub fn with_providers(id: &str) -> String {
         format!("{id}+{}", Self::of_providers().id)
     }
@@ -140,7 +137,6 @@ impl PriceTable {
     /// Prices of a model, by its written name or by its canonical one.
     ///
     /// A date or `-latest` after an id does not matter, nor does the case of letters.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<&ModelPrices> {
         let canonical = crate::base::model::canonical_name(name);
         self.models

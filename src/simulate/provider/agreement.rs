@@ -50,7 +50,6 @@ pub struct RolloutAgreement {
 }
 
 /// Compares the requests of the provider's models that were sent without markers.
-#[must_use]
 pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) -> RolloutAgreement {
     let mut agreement = RolloutAgreement::default();
     let Some(unmarked) = Unmarked::of(history, trace) else { return agreement };
@@ -111,7 +110,6 @@ impl RolloutAgreement {
 /// Greatest common divisor of the differences between a model's recorded reads, over all of its sessions.
 ///
 /// `None` if there are not two different reads.
-#[must_use]
 pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
     let steps = recorded_steps(history);
     let of_model = steps.iter().filter(|((_, name), _)| *name == model).map(|(_, step)| *step);

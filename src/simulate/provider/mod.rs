@@ -329,7 +329,6 @@ pub static ALL: [Provider; 13] = [
 ];
 
 /// Provider with a name.
-#[must_use]
 pub fn by_name(name: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.name == name)
 }
@@ -357,7 +356,6 @@ pub enum Writes {
 
 impl Writes {
     /// Rates with the prices of writes for the usual lifetime and for the longer one.
-    #[must_use]
     pub fn of(self, rates: Rates) -> Rates {
         let (usual, long) = match self {
             Self::Free | Self::AnHour(_) => (rates.input, rates.input),
@@ -411,7 +409,6 @@ pub struct Provider {
 
 impl Provider {
     /// Rules of the provider in a case.
-    #[must_use]
     pub fn rules_in(&self, case: Case) -> &Rules {
         match case {
             Case::Assumed => &self.rules,
@@ -421,7 +418,6 @@ impl Provider {
     }
 
     /// Returns true if a model is served under this cache: no other provider names a longer prefix of its id.
-    #[must_use]
     pub fn serves(&self, model: &str) -> bool {
         let own = self.named(model);
         own > 0 && ALL.iter().all(|other| other.named(model) <= own)
@@ -437,7 +433,6 @@ impl Provider {
     ///
     /// If two of a provider's caches have different prices for a model, the table has a row for
     /// `provider/model`.
-    #[must_use]
     pub fn rates(
         &self,
         prices: &PriceTable,
@@ -472,7 +467,6 @@ pub const VOCABULARY_ASSUMPTION: &str = "tokens are converted from Claude's voca
     content the ratio is between 0.6 and 1";
 
 /// Ratio of other providers' token counts to a model's; counts of models other than Claude's are kept.
-#[must_use]
 pub fn token_ratio(facts: &Facts) -> TokenRatio {
     TokenRatio { per_mille: facts.elsewhere_per_1000 }
 }

@@ -102,7 +102,6 @@ impl<'a> Unmarked<'a> {
 }
 
 /// Returns true if a service charged for writes that the record of a request lacks.
-#[must_use]
 pub fn has_unreported_writes(history: &History, index: RequestIndex) -> bool {
     let Some(place) = index.get().checked_sub(history.sent_with_markers().len()) else {
         return false;
@@ -113,7 +112,6 @@ pub fn has_unreported_writes(history: &History, index: RequestIndex) -> bool {
 }
 
 /// Provider under whose rules a model is served, the first one in output order.
-#[must_use]
 pub fn rules_of(model: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.serves(model))
 }

@@ -77,13 +77,11 @@ impl Applicability {
     }
 
     /// Returns true if any part can act.
-    #[must_use]
     pub fn is_applicable(&self) -> bool {
         !matches!(self, Self::None(_))
     }
 
     /// Obstacles of the idle parts.
-    #[must_use]
     pub fn obstacles(&self) -> &[Obstacle] {
         match self {
             Self::Whole => &[],
@@ -92,7 +90,6 @@ impl Applicability {
     }
 
     /// Reasons of the obstacles, in words.
-    #[must_use]
     pub fn reasons(&self) -> String {
         let reasons: Vec<&str> = self.obstacles().iter().map(|one| one.reason()).collect();
         reasons.join("; ")

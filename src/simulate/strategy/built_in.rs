@@ -284,26 +284,22 @@ fn with(main: TierTtl, agents: TierTtl) -> Design {
 
 impl Strategy {
     /// Figures of the record.
-    #[must_use]
     pub fn billed() -> Self {
         named("billed", "the recorded tokens at list prices", StrategyKind::Recorded)
     }
 
     /// Recorded requests under the rules, without any breaks but expiries and compactions.
-    #[must_use]
     pub fn expected() -> Self {
         named("replay", "the recorded requests under the rules", StrategyKind::Replay)
     }
 
     /// No caching at all.
-    #[must_use]
     pub fn uncached() -> Self {
         let nowhere = Design { layout: Layout::Nowhere, ..Design::default() };
         design("none", "no caching", nowhere)
     }
 
     /// One lifetime for every marker.
-    #[must_use]
     pub fn lifetime(ttl: Ttl) -> Self {
         let (name, summary) = match ttl {
             Ttl::FiveMinutes => ("5m", "every marker for five minutes"),
@@ -313,14 +309,12 @@ impl Strategy {
     }
 
     /// Both lifetimes: the longer one for tools and system prompt, which change least.
-    #[must_use]
     pub fn mixed() -> Self {
         let summary = "an hour on tools and system prompt, five minutes on messages";
         design("mixed", summary, with(TierTtl::MIXED, TierTtl::MIXED))
     }
 
     /// Built-in strategy with a name.
-    #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         ALL.iter().find(|strategy| strategy.name == name).cloned()
     }

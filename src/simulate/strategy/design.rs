@@ -146,7 +146,6 @@ pub struct KeepAlive {
 
 impl Design {
     /// Returns true if the prompts are sent as recorded, in the recorded order.
-    #[must_use]
     pub fn keeps_content(&self) -> bool {
         self.sharing == Sharing::default()
             && self.prompt == PromptDesign::default()
@@ -155,7 +154,6 @@ impl Design {
     }
 
     /// Returns true if every prompt has the recorded size and model, whatever the cache holds of it.
-    #[must_use]
     pub fn keeps_prompts(&self) -> bool {
         let Sharing { forks_agents, decides_again, .. } = self.sharing;
         !forks_agents
@@ -198,7 +196,6 @@ impl Sharing {
 impl Design {
     /// Returns true if the design changes prompts, sends no additional request, and changes nothing
     /// else in requests.
-    #[must_use]
     pub fn changes_prompts_alone(&self) -> bool {
         let prompts_as_sent = Self { prompt: PromptDesign::default(), ..self.clone() };
         let makes_prompts = self.prompt != PromptDesign::default();
@@ -206,7 +203,6 @@ impl Design {
     }
 
     /// Facts that no simulation of the design can know, with the assumptions in their place.
-    #[must_use]
     pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
         let mut unknowns: Vec<&'static str> = Vec::new();
         if matches!(self.layout, Layout::Every(_) | Layout::Even(_)) {
@@ -272,7 +268,6 @@ impl Design {
 
 impl Anchor {
     /// Name in files and outputs.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -285,7 +280,6 @@ impl Anchor {
 
 impl Design {
     /// Markers, lifetimes and pings in words, with the lifetimes as a service calls them.
-    #[must_use]
     pub fn in_words(&self, lifetimes: Lifetimes) -> String {
         let mut words = format!("markers {}", self.layout);
         if let Some(plan) = self.ttl.filter(|_| lifetimes.has_choice()) {

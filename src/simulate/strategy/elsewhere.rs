@@ -62,7 +62,6 @@ fn long_lived() -> Way {
 impl Strategy {
     /// Strategies of another provider: with its usual lifetime, with its longer one, with the best
     /// placement of markers, and with the lowest possible cost.
-    #[must_use]
     pub fn elsewhere(provider: &'static Provider) -> Vec<Self> {
         let usual = Self {
             name: Cow::Borrowed(provider.name),
@@ -110,7 +109,6 @@ impl Strategy {
 
     /// Strategies at the services that answered: as sent, for the longer lifetime of each, with the
     /// cheapest layout, and with the lowest possible cost.
-    #[must_use]
     pub fn at_own_services() -> Vec<Self> {
         let own = |name, summary, way| Self {
             name: Cow::Borrowed(name),
@@ -138,7 +136,6 @@ impl Strategy {
     }
 
     /// This strategy at the services that answered the requests; `None` if it does more than place markers.
-    #[must_use]
     pub fn at_own_services_as_designed(&self) -> Option<Self> {
         let design = self.placed()?;
         let summary = format!("the requests at their own services as {} marks them", self.name);
@@ -161,7 +158,6 @@ impl Strategy {
     ///
     /// `None` if it does more than change prompts or place markers, if the provider has no markers,
     /// and for lifetimes, which are the provider's own.
-    #[must_use]
     pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
         let StrategyKind::Counterfactual(design) = &self.kind else { return None };
         let has_markers = matches!(provider.rules, Rules::Marked(_));

@@ -104,7 +104,6 @@ impl StrategyKind {
 impl Strategy {
     /// Returns true if the strategy is a way to cache these prompts that can be the cheapest: no
     /// bound, no expectation, and some caching.
-    #[must_use]
     pub fn is_ranked(&self) -> bool {
         let is_choice =
             matches!(self.kind, StrategyKind::Counterfactual(_) | StrategyKind::Cheapest(_));
@@ -112,25 +111,21 @@ impl Strategy {
     }
 
     /// Returns true for the record itself.
-    #[must_use]
     pub fn is_record(&self) -> bool {
         self.kind == StrategyKind::Recorded
     }
 
     /// Returns true for the record under the rules.
-    #[must_use]
     pub fn is_replay(&self) -> bool {
         self.kind == StrategyKind::Replay
     }
 
     /// Returns true for the cheapest of several designs, which a search finds.
-    #[must_use]
     pub fn is_search(&self) -> bool {
         matches!(self.kind, StrategyKind::Cheapest(_))
     }
 
     /// Label for people: the name, except for kinds that nobody can choose.
-    #[must_use]
     pub fn label(&self) -> &str {
         match self.kind {
             StrategyKind::Replay => "expected by the rules",
@@ -139,7 +134,6 @@ impl Strategy {
     }
 
     /// Applies the strategy; `None` for the record itself.
-    #[must_use]
     pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {
         match &self.kind {
             StrategyKind::Recorded => None,
@@ -162,7 +156,6 @@ impl Strategy {
     }
 
     /// Returns true if the strategy manages contexts, and so needs the contents between requests.
-    #[must_use]
     pub fn manages_context(&self) -> bool {
         match &self.kind {
             StrategyKind::Counterfactual(design) => design.management.is_some(),
@@ -171,7 +164,6 @@ impl Strategy {
     }
 
     /// Bound under a reading, or under that of the run.
-    #[must_use]
     pub fn bound(reading: Option<Reading>) -> Self {
         Self {
             name: Cow::Borrowed("optimal"),
@@ -183,19 +175,16 @@ impl Strategy {
     }
 
     /// Returns true if the strategy needs the bytes of captured prompts.
-    #[must_use]
     pub fn needs_bytes(&self) -> bool {
         self.kind.prompts() != PromptDesign::default()
     }
 
     /// Returns true if the strategy needs the lengths of captured blocks' common prefixes.
-    #[must_use]
     pub fn needs_block_parts(&self) -> bool {
         matches!(self.kind, StrategyKind::Elsewhere(..))
     }
 
     /// Facts that no simulation can know of such requests, with the assumptions in their place.
-    #[must_use]
     pub fn unknowns(&self, requests: &RequestKinds) -> Vec<Cow<'static, str>> {
         let of_way = |way: &Way| match way {
             Way::Sent(design) => design.unknowns(),
@@ -236,7 +225,6 @@ impl Strategy {
     }
 
     /// Returns true if the strategy sends requests without markers, too, so that it simulates all of them.
-    #[must_use]
     pub fn sends_all(&self) -> bool {
         matches!(self.kind, StrategyKind::Elsewhere(..) | StrategyKind::Own(_))
     }
@@ -244,7 +232,6 @@ impl Strategy {
     /// Bound at the same services, for prompts that are the recorded ones.
     ///
     /// `None` for requests at the recorded service, and if the prompts differ.
-    #[must_use]
     pub fn bound_elsewhere(&self) -> Option<StrategyKind> {
         if self.needs_bytes() {
             return None;
@@ -259,7 +246,6 @@ impl Strategy {
     }
 
     /// Returns true if the prompts are sent as recorded, so that the bound applies.
-    #[must_use]
     pub fn keeps_content(&self) -> bool {
         match &self.kind {
             StrategyKind::Recorded
@@ -309,7 +295,6 @@ impl Reach {
     pub const ALL: [Self; 3] = [Self::User, Self::Builder, Self::Bound];
 
     /// Name for people.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::User => "What a client's user can set",
@@ -321,7 +306,6 @@ impl Reach {
 
 impl Strategy {
     /// Group of people who can adopt the strategy.
-    #[must_use]
     pub fn reach(&self) -> Reach {
         match &self.kind {
             StrategyKind::Recorded | StrategyKind::Replay | StrategyKind::Optimal(_) => {
@@ -392,7 +376,6 @@ impl Default for Assumptions {
 
 impl Assumptions {
     /// Command-line options for these assumptions, without those that are the default.
-    #[must_use]
     pub fn options(&self) -> String {
         let shared = match self.shared_prefix {
             SharedPrefix::Auto => None,
@@ -413,7 +396,6 @@ impl Assumptions {
     }
 
     /// Policy that sends the prompts of a trace with these markers.
-    #[must_use]
     pub fn policy(&self, markers: Markers) -> Policy {
         Policy {
             markers,
@@ -430,7 +412,6 @@ impl Assumptions {
     }
 
     /// Policy of the recorded requests: the rules only, without recorded breaks.
-    #[must_use]
     pub fn replay(&self) -> Policy {
         Policy { keeps_breaks: false, ..self.policy(Markers::AsRecorded) }
     }

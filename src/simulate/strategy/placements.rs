@@ -28,7 +28,6 @@ pub struct MarkerDesign {
 
 impl MarkerDesign {
     /// Markers of a strategy without any other changes, which one request can therefore show completely.
-    #[must_use]
     pub fn of(strategy: &Strategy) -> Option<Self> {
         let StrategyKind::Counterfactual(design) = &strategy.kind else { return None };
         let Design { layout, ttl, .. } = *design;
@@ -37,19 +36,16 @@ impl MarkerDesign {
     }
 
     /// Returns true if markers stay at their places.
-    #[must_use]
     pub fn keeps_places(&self) -> bool {
         self.layout == Layout::AsRecorded
     }
 
     /// Returns true if sub-agents' requests have other lifetimes than those of main conversations.
-    #[must_use]
     pub fn tells_agents_apart(&self) -> bool {
         self.ttl.is_some_and(|ttl| ttl.main != ttl.agents)
     }
 
     /// Markers of each prompt, in the order of its prefix.
-    #[must_use]
     pub fn placements(&self, trace: &PromptTrace) -> Vec<Vec<Placement>> {
         if self.layout == Layout::Nowhere {
             return vec![Vec::new(); trace.prompts.len()];

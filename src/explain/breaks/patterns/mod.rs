@@ -70,7 +70,6 @@ struct PatternEvidence<'a> {
 }
 
 /// Every pattern found, largest saving first.
-#[must_use]
 pub fn patterns(
     ledger: &Ledger<'_>,
     steps: &[Step],

@@ -312,7 +312,6 @@ words! {
 
 impl StrategyMetric {
     /// Metric of a name, as in JSON outputs or short.
-    #[must_use]
     pub fn by_any_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.names().contains(&name))
     }

@@ -28,7 +28,6 @@ pub enum TokenCounting {
 
 impl TokenCounting {
     /// Returns true if bytes are taken for tokens, so that sizes are exact and usage says nothing of them.
-    #[must_use]
     pub fn is_bytes(self) -> bool {
         matches!(self, Self::Bytes(_))
     }
