@@ -42,13 +42,10 @@ pub(crate) mod log;
 
 pub mod told;
 
-#[cfg(feature = "redact")]
 use std::io;
 
 use agent::{AgentFormat, FORMATS, FirstObject};
-use input::Chunk;
-#[cfg(feature = "redact")]
-use input::{OpenSource, Source};
+use input::{Chunk, OpenSource, Source};
 pub(crate) use log::{Log, LogFormat, other_table};
 
 /// Format of a file's lines.
@@ -106,7 +103,6 @@ impl Format {
     ///
     /// # Errors
     /// The source cannot be opened.
-    #[cfg(feature = "redact")]
     pub(crate) fn of_source(source: &Source) -> io::Result<(Self, bool)> {
         let open = OpenSource::open(source)?;
         let first = open.first_lines();

@@ -234,9 +234,7 @@ impl SnapshotBlock {
             pieces: if is_written_for_many { Pieces::of(bytes) } else { Pieces::default() },
         }
     }
-}
 
-impl SnapshotBlock {
     /// Returns true if its parent comes before its own place, and its pieces are those of its length or unknown.
     pub(crate) fn is_sound_at(&self, place: usize) -> bool {
         let is_later = self.parent.is_none_or(|parent| parent.0 < place);

@@ -41,7 +41,6 @@ const BY_USER: [&str; 4] = ["<task>", "<feedback>", "<user_message>", "<answer>"
 const BY_CLIENT: [&str; 2] = ["[ERROR]", "[TASK RESUMPTION]"];
 
 /// All phrases that identify texts, besides the names of tools.
-#[cfg(feature = "redact")]
 pub(crate) const PHRASES: [&str; 10] = [
     SURROUNDINGS,
     MODEL[0],
@@ -254,7 +253,6 @@ fn heading(text: &str) -> Option<Option<Range<usize>>> {
 }
 
 /// Ranges of a text that identify it, besides the name of the model.
-#[cfg(feature = "redact")]
 pub(crate) fn marks(text: &str) -> Vec<Range<usize>> {
     let is_first = |known: &&str| text.starts_with(*known);
     let first = BY_USER.iter().chain(&BY_CLIENT).chain(&[SURROUNDINGS]).copied().find(is_first);

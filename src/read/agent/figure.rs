@@ -1,13 +1,12 @@
 //! Counters that are numbers in one export and text in another.
 
-use std::fmt;
+use serde::Deserialize;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-use crate::read::input::Count;
+use crate::read::input::{Count, Scalar};
 
 /// Counter. Text that is not a number, such as the placeholder of a filter, counts as absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Scalar<'_>")]
 pub(super) struct Figure(pub(super) Count);
 
 /// Largest float to trust, 2^53: larger numbers have no exact value in a float.
@@ -37,53 +36,13 @@ impl Figure {
     }
 }
 
-impl<'de> Deserialize<'de> for Figure {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FigureVisitor)
-    }
-}
-
-struct FigureVisitor;
-
-impl<'de> Visitor<'de> for FigureVisitor {
-    type Value = Figure;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Figure, E> {
-        Ok(Figure(Count::Value(value)))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Figure, E> {
-        Ok(Figure(u64::try_from(value).map_or(Count::Invalid, Count::Value)))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Figure, E> {
-        Ok(Figure::of_float(value))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Figure, E> {
-        Ok(Figure::of_text(text))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Figure, E> {
-        Ok(Figure(Count::Invalid))
-    }
-
-    fn visit_unit<E>(self) -> Result<Figure, E> {
-        Ok(Figure(Count::Null))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Figure, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Figure(Count::Invalid))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Figure, A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Figure(Count::Invalid))
+impl From<Scalar<'_>> for Figure {
+    fn from(value: Scalar<'_>) -> Self {
+        match value {
+            Scalar::Fraction(value) => Self::of_float(value),
+            Scalar::Text(text) => Self::of_text(&text),
+            other => Self(other.into()),
+        }
     }
 }
 

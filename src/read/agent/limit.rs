@@ -1,13 +1,11 @@
 //! Used share of a plan's limits, as services report it with an answer and sessions record it.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
 
 use super::Vendor;
 use crate::base::id::{Symbol, has_symbols};
 use crate::base::units::Millis;
-use crate::read::input::{Count, default_for};
+use crate::read::input::{Count, Scalar};
 
 /// Used share of one limit at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +81,8 @@ pub(super) fn open_until(end: i64, length: i64, told: Millis) -> Option<Millis> 
 }
 
 /// Percentage, in hundredths; `None` if the value is not one, or beyond reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Scalar<'_>")]
 pub(super) struct Percent(pub(super) Option<u32>);
 
 /// Largest used percentage that a service may report.
@@ -99,35 +98,16 @@ impl Percent {
     }
 }
 
-impl<'de> Deserialize<'de> for Percent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PercentVisitor)
+impl From<Scalar<'_>> for Percent {
+    fn from(value: Scalar<'_>) -> Self {
+        match value {
+            Scalar::Whole(value) => {
+                u32::try_from(value).map_or(Self(None), |value| Self::of(value.into()))
+            }
+            Scalar::Fraction(value) => Self::of(value),
+            _ => Self(None),
+        }
     }
-}
-
-struct PercentVisitor;
-
-impl<'de> Visitor<'de> for PercentVisitor {
-    type Value = Percent;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Percent, E> {
-        Ok(Percent::of(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Percent, E> {
-        Ok(u32::try_from(value).map_or(Percent(None), |value| Percent::of(f64::from(value))))
-    }
-
-    // serde_json passes only negative numbers here.
-    fn visit_i64<E>(self, _: i64) -> Result<Percent, E> {
-        Ok(Percent(None))
-    }
-
-    default_for!(bool text null list object);
 }
 
 #[cfg(test)]

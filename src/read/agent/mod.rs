@@ -43,7 +43,6 @@ use serde::Deserialize;
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
 pub(crate) use amp::THREAD;
 pub(crate) use cline::{ROO_FOLDERS, STEM as TASK_STEM};
-#[cfg(feature = "redact")]
 pub(crate) use cline_messages::{
     PHRASES as TASK_PHRASES, TOOLS as TASK_TOOLS, marks as task_marks, model_name as task_model,
 };

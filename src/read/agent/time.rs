@@ -1,8 +1,6 @@
 //! Moments as programs write them: RFC 3339, milliseconds or seconds.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::base::units::Millis;
@@ -22,22 +20,7 @@ const LARGEST_MILLIS: f64 = 1e14;
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct("Time", TimeVisitor)
-    }
-}
-
-struct TimeVisitor;
-
-impl<'de> Visitor<'de> for TimeVisitor {
-    type Value = Time;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Time, D::Error> {
-        let raw = <&RawValue>::deserialize(inner)?;
-        Ok(Time::of(raw.get()))
+        Ok(Self::of(<&RawValue>::deserialize(deserializer)?.get()))
     }
 }
 

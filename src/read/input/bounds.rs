@@ -138,7 +138,6 @@ fn bounded(source: impl Read, expected: u64, most: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// As for [`read_whole`], or it is not UTF-8.
-#[cfg(feature = "cli")]
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     text_of(read_whole(path, most)?)
 }
@@ -147,7 +146,6 @@ pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
 ///
 /// # Errors
 /// The system refuses it, or it has more than `most` bytes or is not UTF-8.
-#[cfg(feature = "cli")]
 pub(crate) fn read_standard_input(most: u64) -> io::Result<String> {
     text_of(read_standard_input_bytes(most)?)
 }
@@ -156,12 +154,9 @@ pub(crate) fn read_standard_input(most: u64) -> io::Result<String> {
 ///
 /// # Errors
 /// The system refuses it, or it has more than `most` bytes.
-#[cfg(feature = "cli")]
 pub(crate) fn read_standard_input_bytes(most: u64) -> io::Result<Vec<u8>> {
     bounded(io::stdin(), 0, most)
 }
-
-#[cfg(feature = "cli")]
 fn text_of(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

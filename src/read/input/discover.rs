@@ -401,7 +401,6 @@ impl Source {
     }
 
     /// Returns true for a file that begins with text, so is neither a database nor a table in columns.
-    #[cfg(feature = "redact")]
     pub(crate) fn begins_with_text(&self) -> bool {
         let first = self.seekable().and_then(|path| {
             let mut first = [0];

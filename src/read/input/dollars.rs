@@ -1,18 +1,17 @@
 //! Costs of requests as programs compute them, at their own prices.
 
-use std::fmt;
-
 use rust_decimal::Decimal;
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
 
-use super::lenient::default_for;
+use super::lenient::Scalar;
 use crate::base::units::Picodollars;
 
 /// Decimals of a dollar that are kept. Beyond them a float holds only its error.
 const SMALLEST_DECIMALS: u32 = 12;
 
 /// Amount of money; `None` if the value is not one, or negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Scalar<'_>")]
 pub(crate) struct Dollars(pub(crate) Option<Picodollars>);
 
 impl Dollars {
@@ -28,35 +27,14 @@ impl Dollars {
     }
 }
 
-impl<'de> Deserialize<'de> for Dollars {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(DollarsVisitor)
+impl From<Scalar<'_>> for Dollars {
+    fn from(value: Scalar<'_>) -> Self {
+        match value {
+            Scalar::Whole(value) => Self::of_decimal(value.into()),
+            Scalar::Fraction(value) => Self::of_float(value),
+            _ => Self(None),
+        }
     }
-}
-
-struct DollarsVisitor;
-
-impl<'de> Visitor<'de> for DollarsVisitor {
-    type Value = Dollars;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Dollars, E> {
-        Ok(Dollars::of_float(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Dollars, E> {
-        Ok(Dollars::of_decimal(Decimal::from(value)))
-    }
-
-    // serde_json passes only negative numbers here.
-    fn visit_i64<E>(self, _: i64) -> Result<Dollars, E> {
-        Ok(Dollars(None))
-    }
-
-    default_for!(bool text null list object);
 }
 
 #[cfg(test)]

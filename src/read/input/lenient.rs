@@ -9,18 +9,23 @@
 //! Halves of surrogate pairs in JSON, which are no characters.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::base::units::Millis;
 
-/// Implements the named `Visitor` methods so that they read the value and yield the default.
+/// Completes a `Visitor` that takes any value: those of the named types are read, and yield the default.
 macro_rules! default_for {
-    ($($shape:ident)*) => { $(default_for!(@ $shape);)* };
+    ($($shape:ident)*) => {
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("any value")
+        }
+        $(default_for!(@ $shape);)*
+    };
     (@ bool) => {
         fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
     };
@@ -83,9 +88,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
         struct TextVisitor;
         impl<'de> Visitor<'de> for TextVisitor {
             type Value = Text<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
                 Ok(Text(Some(Cow::Borrowed(text))))
             }
@@ -98,29 +100,69 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// Boolean; anything but `true` is `false`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Flag(pub(crate) bool);
+/// Value of any type, without the elements of a list and the members of an object.
+#[derive(Debug, Default)]
+pub(crate) enum Scalar<'a> {
+    Null,
+    Flag(bool),
+    /// Whole number that is not negative.
+    Whole(u64),
+    /// Whole number below zero.
+    Negative(i64),
+    /// Any other number.
+    Fraction(f64),
+    Text(Cow<'a, str>),
+    /// List or object.
+    #[default]
+    Nested,
+}
 
-impl<'de> Deserialize<'de> for Flag {
+impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FlagVisitor;
-        impl<'de> Visitor<'de> for FlagVisitor {
-            type Value = Flag;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
+        struct ScalarVisitor;
+        impl<'de> Visitor<'de> for ScalarVisitor {
+            type Value = Scalar<'de>;
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Scalar::Null)
             }
             fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-                Ok(Flag(value))
+                Ok(Scalar::Flag(value))
             }
-            default_for!(number text null list object);
+            fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+                Ok(Scalar::Whole(value))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+                Ok(u64::try_from(value).map_or(Scalar::Negative(value), Scalar::Whole))
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+                Ok(Scalar::Fraction(value))
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Scalar::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Scalar::Text(Cow::Owned(text.to_owned())))
+            }
+            default_for!(list object);
         }
-        deserializer.deserialize_any(FlagVisitor)
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+/// Boolean; anything but `true` is `false`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(from = "Scalar<'_>")]
+pub(crate) struct Flag(pub(crate) bool);
+
+impl From<Scalar<'_>> for Flag {
+    fn from(value: Scalar<'_>) -> Self {
+        Self(matches!(value, Scalar::Flag(true)))
     }
 }
 
 /// Counter as written in the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(from = "Scalar<'_>")]
 pub(crate) enum Count {
     /// No such key.
     #[default]
@@ -133,42 +175,13 @@ pub(crate) enum Count {
     Invalid,
 }
 
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CountVisitor;
-        impl<'de> Visitor<'de> for CountVisitor {
-            type Value = Count;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
-            fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-                Ok(Count::Value(value))
-            }
-            fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-                Ok(u64::try_from(value).map_or(Count::Invalid, Count::Value))
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(Count::Invalid)
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(Count::Invalid)
-            }
-            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-                Ok(Count::Invalid)
-            }
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Count::Null)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                ignore_list(list)?;
-                Ok(Count::Invalid)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                ignore_object(map)?;
-                Ok(Count::Invalid)
-            }
+impl From<Scalar<'_>> for Count {
+    fn from(value: Scalar<'_>) -> Self {
+        match value {
+            Scalar::Null => Self::Null,
+            Scalar::Whole(value) => Self::Value(value),
+            _ => Self::Invalid,
         }
-        deserializer.deserialize_any(CountVisitor)
     }
 }
 
@@ -187,9 +200,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shape<T> {
         struct ShapeVisitor<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for ShapeVisitor<T> {
             type Value = Shape<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
             fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Self::Value, A::Error> {
                 Ok(Shape(Some(T::deserialize(MapAccessDeserializer::new(object))?)))
             }
@@ -232,10 +242,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
         impl<'de, T: Deserialize<'de>> Visitor<'de> for ListedVisitor<T> {
             type Value = Listed<T>;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
-
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut elements = Vec::new();
                 while let Some(element) = list.next_element()? {
@@ -251,36 +257,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
 }
 
 /// Number, or nothing for another type.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(from = "Scalar<'_>")]
 pub(crate) struct Number(pub(crate) Option<f64>);
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NumberVisitor;
-        impl<'de> Visitor<'de> for NumberVisitor {
-            type Value = Number;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
-
-            #[allow(clippy::cast_precision_loss)] // moments and codes are small
-            fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-                Ok(Number(Some(value as f64)))
-            }
-
-            #[allow(clippy::cast_precision_loss)] // moments and codes are small
-            fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-                Ok(Number(Some(value as f64)))
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-                Ok(Number(Some(value)))
-            }
-
-            default_for!(bool text null list object);
-        }
-        deserializer.deserialize_any(NumberVisitor)
+impl From<Scalar<'_>> for Number {
+    #[allow(clippy::cast_precision_loss)] // moments and codes are small
+    fn from(value: Scalar<'_>) -> Self {
+        Self(match value {
+            Scalar::Whole(value) => Some(value as f64),
+            Scalar::Negative(value) => Some(value as f64),
+            Scalar::Fraction(value) => Some(value),
+            _ => None,
+        })
     }
 }
 
@@ -320,9 +309,6 @@ where
             T: Deserialize<'de>,
         {
             type Value = Content<S, T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
                 Ok(Content::Text(text.into()))
             }
@@ -405,8 +391,6 @@ fn surrogate_at(bytes: &[u8], position: usize) -> Option<Surrogate> {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
     #[derive(Debug, Default, Deserialize)]

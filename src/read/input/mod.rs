@@ -18,26 +18,23 @@ mod stretches;
 mod usage;
 mod zstandard;
 
-pub(crate) use bounds::read_whole;
 pub use bounds::{Exceeded, MOST_REPORT, MOST_SETTINGS, MemoryBound};
-#[cfg(feature = "cli")]
-pub(crate) use bounds::{is_of_system, read_standard_input, read_standard_input_bytes, read_text};
+pub(crate) use bounds::{
+    is_of_system, read_standard_input, read_standard_input_bytes, read_text, read_whole,
+};
 pub use discover::{
     Discovered, Location, OutsideRoot, Source, discover, discover_below, discover_inside,
 };
-#[cfg(feature = "cli")]
 pub(crate) use discover::{Entered, MOST_DEPTH};
 pub(crate) use dollars::Dollars;
 pub use domains::{Domain, DomainError, DomainRule};
 pub use inside::Inside;
 pub(crate) use lenient::{
-    Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, default_for, ignore_list,
-    ignore_object, moment, moment_in_utc, replace_lone_surrogates,
+    Content, Count, Flag, JsonLength, List, Listed, Number, Scalar, Shape, Text, default_for,
+    ignore_list, ignore_object, moment, moment_in_utc, replace_lone_surrogates,
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
-pub(crate) use objects::ObjectReader;
-#[cfg(feature = "redact")]
-pub(crate) use objects::end_of_torn;
+pub(crate) use objects::{ObjectReader, end_of_torn};
 pub(crate) use sieve::{Aside, Sieve, sifted};
 pub(crate) use skim::{Malformed, only_value, repaired_value};
 pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};

@@ -117,7 +117,6 @@ fn goes_on(behind: &str) -> bool {
 const MOST_PLACES: usize = 16;
 
 /// Position of the object that ends a line of bytes whose beginning was torn off; zero for any other line.
-#[cfg(feature = "redact")]
 pub(crate) fn end_of_torn(line: &[u8]) -> usize {
     let torn = || {
         let text = simdutf8::basic::from_utf8(line).ok()?;

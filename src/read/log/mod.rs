@@ -33,7 +33,6 @@ use crate::base::order::Order as _;
 use billed::Billed;
 use exchange::{Answered, Envelope, MessagesBody, record};
 pub(crate) use helicone::TAKEN_OUT;
-#[cfg(feature = "redact")]
 pub(crate) use spend_parquet::spend_lines;
 pub(crate) use spend_row::MARKS_OF_CHANGE;
 pub(crate) use spend_table::{NOTHING, delimiter, other_table};

@@ -1,13 +1,10 @@
 //! `LiteLLM` spend log as a Parquet file, as warehouses export it.
-
-#[cfg(feature = "redact")]
 use std::io;
 use std::sync::Arc;
 
 use super::parquet_rows::each_row;
 use super::spend::SpendReader;
 use super::spend_row::SpendRow;
-#[cfg(feature = "redact")]
 use super::spend_row::json_of_cells;
 use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::base::client::Client;
@@ -60,7 +57,6 @@ impl LogFormat for SpendParquet {
 ///
 /// # Errors
 /// The file cannot be read to its end, or is not a spend log.
-#[cfg(feature = "redact")]
 pub(crate) fn spend_lines(open: &OpenSource) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
     let taken = each_row(open, &mut 0, |cells, _| {

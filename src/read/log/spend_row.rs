@@ -301,7 +301,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Embedded<'a> {
 }
 
 /// JSON of a table's row, as the log would have it.
-#[cfg(feature = "redact")]
 pub(super) fn json_of_cells<'a>(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> serde_json::Value {
     use serde_json::{Map, Value};
 

@@ -8,8 +8,7 @@ use rustc_hash::FxHashMap;
 use super::Breaker;
 use super::pieces::{Content, PieceId, is_result, sum};
 use crate::base::units::Tokens;
-use crate::read::transcript::ContentKind;
-use crate::read::transcript::ContentSource;
+use crate::read::transcript::{ContentKind, ContentSource};
 use crate::requests::conversation::{History, Request, RequestIndex};
 
 /// Conversation under context management, before one of its requests.

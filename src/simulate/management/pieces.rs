@@ -10,8 +10,7 @@ use super::PLACEHOLDER;
 use crate::base::id::Ordinal;
 use crate::base::units::Tokens;
 use crate::read::harness::COMPACTABLE_TOOLS;
-use crate::read::transcript::ContentKind;
-use crate::read::transcript::ContentSource;
+use crate::read::transcript::{ContentKind, ContentSource};
 use crate::requests::content::{FRAME_BYTES, Ratios, is_explained, share, weight};
 use crate::requests::conversation::{History, Request, TrailContent};
 

@@ -25,7 +25,6 @@ mod file;
 mod forks;
 mod layout;
 mod own;
-#[cfg(feature = "cli")]
 mod placements;
 mod plan;
 mod run;
@@ -39,7 +38,6 @@ pub use elsewhere::Way;
 #[cfg(test)]
 pub(crate) use file::SCHEMA as STRATEGY_SCHEMA;
 pub use file::{Contradiction, LeftOut, StrategyFile, parse_strategies};
-#[cfg(feature = "cli")]
 pub use placements::{MarkerDesign, Placement};
 pub use plan::Purpose;
 pub(crate) use run::try_design;

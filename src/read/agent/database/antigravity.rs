@@ -33,7 +33,6 @@ const CONVERSATION: &str = "trajectory_metadata_blob";
 const CHOICE: &str = "gemini-default";
 
 /// Export of a damaged message: JSON that is cut off.
-#[cfg(feature = "redact")]
 const DAMAGED: &str = "{";
 
 /// Database of a conversation.
@@ -68,8 +67,6 @@ impl DatabaseFormat for Antigravity {
         conversation.end(file);
         Ok(())
     }
-
-    #[cfg(feature = "redact")]
     fn exported(&self, table: &str, column: &str, row: &Row<'_>) -> Option<String> {
         if column == "idx" {
             return None;
@@ -149,8 +146,6 @@ impl<'a> Record<'a> {
             ..Self::default()
         }
     }
-
-    #[cfg(feature = "redact")]
     fn to_json(&self) -> String {
         let texts = [
             ("folder", &self.folder),

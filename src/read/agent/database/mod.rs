@@ -6,7 +6,6 @@
 
 mod antigravity;
 mod copilot;
-#[cfg(feature = "redact")]
 mod export;
 mod failure;
 mod files;
@@ -28,18 +27,14 @@ use std::path::Path;
 
 use super::AgentFile;
 use crate::read::input::{Extent, Kind, OpenSource, what_became};
-#[cfg(feature = "redact")]
 pub(crate) use copilot::COLUMNS as REQUEST_COLUMNS;
-#[cfg(feature = "redact")]
 pub(crate) use export::exported;
 use failure::Failure;
 use files::DatabaseFiles;
-#[cfg(feature = "redact")]
 pub(crate) use goose::{AGENTS as AGENT_PROVIDERS, COLUMNS as LEDGER_COLUMNS, SESSION_COLUMNS};
 use open::Database;
 use row::Row;
 pub(super) use rows::Rows;
-#[cfg(feature = "redact")]
 pub(crate) use vscode::COLUMNS as SPAN_COLUMNS;
 
 /// Every program, in the order of recognition.
@@ -72,7 +67,6 @@ trait DatabaseFormat: Sync {
     }
 
     /// Text that an export has for a value; `None` for the value as it is.
-    #[cfg(feature = "redact")]
     fn exported(&self, _table: &str, _column: &str, _row: &Row<'_>) -> Option<String> {
         None
     }

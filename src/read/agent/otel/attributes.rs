@@ -12,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 use super::names;
 use crate::base::units::Picodollars;
 use crate::read::agent::figure::Figure;
-use crate::read::input::{Count, Dollars, Shape, Text};
+use crate::read::input::{Count, Dollars, Shape, Text, default_for};
 
 /// Attributes under known names, in file order.
 #[derive(Debug, Default)]
@@ -52,10 +52,6 @@ struct AttributesVisitor;
 impl<'de> Visitor<'de> for AttributesVisitor {
     type Value = Attributes<'de>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let mut attributes = Vec::new();
         while let Some(Text(key)) = object.next_key()? {
@@ -75,29 +71,7 @@ impl<'de> Visitor<'de> for AttributesVisitor {
         Ok(Attributes(attributes))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Attributes::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Attributes::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Attributes::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Attributes::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Attributes::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Attributes::default())
-    }
+    default_for!(bool number text null);
 }
 
 /// Entry of a list of attributes; `None` if its name is not known.
@@ -187,10 +161,6 @@ struct ValueVisitor {
 impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value<'de>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
         Ok(Value { text: Some(Cow::Borrowed(text)), figure: Figure::of_text(text), float: None })
     }
@@ -220,15 +190,6 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value { text: None, figure: Figure::of_float(value), float: Some(value) })
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Value::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Value::default())
-    }
-
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let mut value = Value::default();
         while let Some(Text(member)) = object.next_key()? {
@@ -241,6 +202,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
         }
         Ok(value)
     }
+
+    default_for!(null list);
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! Moments of traces and logs: nanoseconds as text or as a number, seconds with nanoseconds, or RFC
 //! 3339.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::base::units::Millis;
 use crate::read::agent::figure::Figure;
-use crate::read::input::{Count, Text, moment};
+use crate::read::input::{Count, Text, default_for, ignore_list, moment};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
@@ -53,10 +51,6 @@ struct MomentVisitor;
 impl<'de> Visitor<'de> for MomentVisitor {
     type Value = Moment;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
     fn visit_u64<E>(self, nanos: u64) -> Result<Moment, E> {
         Ok(Moment::of_nanos(Count::Value(nanos)))
     }
@@ -78,25 +72,14 @@ impl<'de> Visitor<'de> for MomentVisitor {
         Ok(Moment::of_text(&Text(Some(text.into()))))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Moment, E> {
-        Ok(Moment(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<Moment, E> {
-        Ok(Moment(None))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Moment, A::Error> {
         let seconds = list.next_element()?.unwrap_or_default();
         let nanos = list.next_element()?.unwrap_or_default();
-        while list.next_element::<IgnoredAny>()?.is_some() {}
+        ignore_list(list)?;
         Ok(Moment::of_parts(seconds, nanos))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Moment, A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Moment(None))
-    }
+    default_for!(bool null object);
 }
 
 #[cfg(test)]
