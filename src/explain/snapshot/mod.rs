@@ -297,9 +297,7 @@ impl Recorder<'_> {
             refused: self.refused(index),
         }
     }
-}
 
-impl Recorder<'_> {
     fn refused(&self, index: RequestIndex) -> Option<Refusal> {
         self.ledger.row_tokens(self.ledger.expected()?, index)?.refusal
     }

@@ -91,9 +91,7 @@ impl PriceTier {
         };
         Self { service, us_only }
     }
-}
 
-impl PriceTier {
     /// Tier with the settings that a request asks for. A batch stays one.
     pub(crate) fn asking(self, asked: Self) -> Self {
         let is_standard = self.service == ServiceTier::Standard;

@@ -70,9 +70,7 @@ impl Results {
             }
         }
     }
-}
 
-impl Results {
     /// Finds the answers that the next request does not send again: those of nothing but thinking or white
     /// space, and those whose calls have no result anywhere when the session is resumed.
     ///
