@@ -6,10 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::base::order::Ordered as _;
-use crate::base::ttl::Ttl;
-use crate::base::units::Millis;
-use crate::base::zone::Zone;
+use crate::base::{Millis, Ordered as _, Ttl, Zone};
 use crate::explain::advice::Advice;
 use crate::explain::analysis::{Answer, CountedStep, Counts, Verification, counted_steps, verify};
 use crate::explain::blocks::{BlockLength, BlockSources, Quota, blocks};

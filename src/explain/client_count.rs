@@ -9,11 +9,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
 use crate::base::model::canonical_name;
-use crate::base::order::Order as _;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Order as _, Picodollars, Symbol, Tokens};
 use crate::read::transcript::{CostOfModel, CostState};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, Session, Totals};

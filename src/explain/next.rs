@@ -4,8 +4,7 @@
 //! after it is written, except the tail after the last marker. (Measured:
 //! `next::the_price_is_that_of_the_bill` compares it with the record.)
 
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{Millis, Picodollars, Tokens, Ttl};
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{ConversationKey, History, Request, RequestIndex};
 use crate::requests::prompt::{LARGEST_CONSTANT_TAIL, Step};

@@ -4,12 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::by_key::ByKey;
-use crate::base::order::{Order as _, Ordered as _};
-use crate::base::project::{ProjectNames, ProjectNaming};
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Millis, Tokens};
-use crate::base::wording::{counted, nearest, suggestion};
+use crate::base::project::ProjectNames;
+use crate::base::{
+    Basis, ByKey, Millis, Order as _, Ordered as _, ProjectNaming, Tokens, Ttl, counted, nearest,
+    suggestion,
+};
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Break;
 use crate::explain::context::ContextKind;

@@ -4,10 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
-use crate::base::words::words;
+use crate::base::{ByKey, Order as _, Tokens, words};
 use crate::read::capture::{BlockKind, Part, WireRequest};
 use crate::requests::conversation::History;
 use crate::requests::difference::{PromptView, tool_name};

@@ -5,9 +5,7 @@ use std::hash::{Hash as _, Hasher as _};
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::base::order::Order as _;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{Millis, Order as _, Picodollars, Tokens, Ttl};
 use crate::explain::breaks::{Break, Cause};
 use crate::explain::next::Standing;
 use crate::read::input::{Diagnostics, Kind, PriceTier};

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::part::hash;
 use super::seen::{About, Billed, FoundBreak, Next, Repairs};
-use crate::base::order::Ordered as _;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{Millis, Ordered as _, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
 
 /// Known state of a file.
@@ -192,7 +191,7 @@ fn cost_of(number: u64) -> Option<Picodollars> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::ttl::Ttl;
+    use crate::base::Ttl;
 
     fn followed() -> Followed {
         let found = FoundBreak {

@@ -10,9 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::follower::{FollowError, Follower};
 use super::seen::{About, Billed, FoundBreak};
 use super::state::Followed;
-use crate::base::order::Order as _;
-use crate::base::units::Millis;
-use crate::base::words::words;
+use crate::base::{Millis, Order as _, words};
 
 /// News from a file since the last look.
 #[derive(Clone, Debug, PartialEq, Eq)]

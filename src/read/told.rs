@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 
 use super::input::{Flag, Shape, Text, moment, replace_lone_surrogates};
-use crate::base::units::Millis;
+use crate::base::Millis;
 
 /// Members of the object that are used. Any may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

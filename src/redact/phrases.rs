@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::vocabulary::model_ranges;
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::read::agent::{COMPRESSIONS, TASK_PHRASES, TASK_TOOLS, task_marks, task_model};
 use crate::read::capture::{ATTRIBUTION, FORK_TAG};
 use crate::read::harness::{BOUNDARY, IDENTITIES};

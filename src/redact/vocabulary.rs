@@ -12,8 +12,8 @@ use super::phrases::{known_phrases, ranges_of};
 use super::shape::reachable;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
+use crate::base::names;
 use crate::base::project::CLIENT_FOLDERS;
-use crate::base::words::names;
 use crate::read::agent::database::AGENT_PROVIDERS;
 use crate::read::agent::{
     AGENT_FOLDERS, COMPACTION, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS,

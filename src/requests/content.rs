@@ -6,10 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::base::id::Symbol;
-use crate::base::model::Tokenizer;
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
+use crate::base::{Order as _, Symbol, Tokenizer, Tokens};
 use crate::read::transcript::ContentSource;
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::prompt::{Step, StepKind};
@@ -174,7 +171,7 @@ fn share_evenly(total: u64, parts: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::model::Models;
+    use crate::base::Models;
 
     #[test]
     fn tokens_are_rounded_up() {

@@ -4,7 +4,7 @@
 //! else is known to a few tokens (`docs/accuracy.md`). Lines with attachments hold their text, but not the
 //! words that the client puts around it.
 
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::read::rendered::{Frames, Scale, USUAL_NAME};
 use crate::read::transcript::{ContentKind, ContentSource, NOT_COUNTED};
 use crate::requests::content::{Ratio, weight};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{SettingsError, SettingsText};
 use super::{KeyChange, Setting};
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 
 /// Format and version of the record.
 const SCHEMA: &str = "cachesim.applied/v1";

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Setting;
 use super::text::{SettingsError, SettingsText};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 
 /// Owner of a settings file, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ mod claude;
 #[cfg(feature = "tokens-openai")]
 mod openai;
 
-use crate::base::vocabulary::Vocabulary;
+use crate::base::Vocabulary;
 
 /// A counter of tokens.
 pub trait Count: Sync {

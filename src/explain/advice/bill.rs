@@ -1,7 +1,7 @@
 //! Bill, compared with the rules' charge for the same requests: the part of a saving by the rules that the
 //! bill supports.
 
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 
 /// Saving that is always worth a line: a cent.
 const LEAST_SAVING: Picodollars = Picodollars(10_000_000_000);

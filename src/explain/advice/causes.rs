@@ -2,7 +2,7 @@
 
 use super::seen::{Seen, confidence, counted_breaks, evidence};
 use super::{Change, ChangeCandidate, Subject, bodies};
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::explain::breaks::{Break, Cause, Remedy, Who, shows_lost_tools};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::Alteration;

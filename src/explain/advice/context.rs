@@ -2,8 +2,7 @@
 
 use super::seen::Seen;
 use super::{ChangeCandidate, Subject, Way};
-use crate::base::units::Tokens;
-use crate::base::wording::{counted, grouped};
+use crate::base::{Tokens, counted, grouped};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::management::{Compaction, Management};
 use crate::simulate::strategy::{Design, Strategy, StrategyKind};

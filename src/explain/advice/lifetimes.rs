@@ -2,8 +2,7 @@
 
 use super::seen::{Seen, evidence};
 use super::{ChangeCandidate, Subject, Way};
-use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
-use crate::base::wording::{counted, grouped};
+use crate::base::{TierTtl, Ttl, TtlPlan, counted, grouped};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::strategy::Design;
 

@@ -4,7 +4,7 @@ use enumset::{EnumSet, enum_set};
 
 use super::seen::{Seen, counted_breaks, evidence};
 use super::{Change, ChangeCandidate, Subject, Way, Who};
-use crate::base::wording::capitalized;
+use crate::base::capitalized;
 use crate::explain::breaks::{Break, Cause};
 use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 

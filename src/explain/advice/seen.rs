@@ -2,12 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::order::Order as _;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
-use crate::base::wording::{counted, grouped};
+use crate::base::{ByKey, Client, Order as _, Picodollars, Tokens, Ttl, counted, grouped};
 use crate::explain::breaks::{Analysis, Break, Cause, Confidence, Pattern};
 use crate::read::capture::WireRequest;
 use crate::requests::conversation::RequestIndex;

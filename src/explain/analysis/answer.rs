@@ -5,9 +5,7 @@
 //! from here, and costs by class of token.
 
 use super::groups::{Period, PeriodLength};
-use crate::base::by_key::ByKey;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Millis, Picodollars};
+use crate::base::{Basis, ByKey, Millis, Picodollars, Ttl};
 use crate::explain::advice::{AdviceEntry, FirstAdvice};
 use crate::explain::breaks::{
     Analysis, Cause, Contradiction, Reconciliation, Sum, by_cause_of_both,

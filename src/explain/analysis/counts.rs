@@ -8,9 +8,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::by_key::ByKey;
-use crate::base::units::Tokens;
-use crate::base::words::words;
+use crate::base::{ByKey, Tokens, words};
 use crate::read::transcript::ContentSource;
 use crate::requests::content::is_disturbed;
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};

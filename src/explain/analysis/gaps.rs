@@ -1,6 +1,6 @@
 //! Gaps: a histogram of the pauses between the requests of a chain, and the cost of breaks after them.
 
-use crate::base::ttl::Ttl;
+use crate::base::Ttl;
 use crate::explain::breaks::{Break, Sum};
 use crate::requests::prompt::Step;
 use crate::simulate::ledger::Selection;

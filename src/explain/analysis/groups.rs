@@ -9,12 +9,7 @@ use jiff::civil::Date;
 use jiff::{Span, ToSpan};
 use rustc_hash::FxHashMap;
 
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::Millis;
-use crate::base::words::words;
-use crate::base::zone::Zone;
+use crate::base::{ByKey, Millis, Order as _, Symbol, Zone, words};
 use crate::explain::breaks::{Break, Sum};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, MAIN_AGENT, Selection, Totals};

@@ -1,7 +1,6 @@
 //! Comparison of the two lifetimes: the cheaper one for all requests, by session, and by kind of agent.
 
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Picodollars, Tokens, Ttl};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
 
 /// Costs of the same requests, if every marker asked for one lifetime.

@@ -1,6 +1,6 @@
 //! Names in lines of Claude Code that the program does not know, and clients newer than those that it knows.
 
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::explain::breaks::add_each;
 use crate::read::transcript::{KNOWN_UNTIL, NovelPart};
 use crate::requests::conversation::History;

@@ -1,7 +1,6 @@
 //! Events at a request: as recorded, or under a strategy.
 
-use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::{Tokens, Ttl};
 use crate::explain::breaks::{Break, Cause};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::{History, Request, RequestIndex};

@@ -10,11 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::novelties::Novelties;
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::order::Order as _;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
+use crate::base::{ByKey, Client, Millis, Order as _, Tokens, Ttl};
 use crate::explain::breaks::{Reconciliation, add_each};
 use crate::explain::client_count::ClientCount;
 use crate::requests::conversation::{History, Request, RequestIndex};

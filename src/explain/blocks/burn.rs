@@ -11,8 +11,7 @@ use serde::Serialize;
 
 use super::Spent;
 use super::span::{BlockLength, BlockSpan};
-use crate::base::known::KnownSum;
-use crate::base::units::{Millis, Picodollars};
+use crate::base::{KnownSum, Millis, Picodollars};
 use crate::read::agent::LimitReading;
 
 /// Part of a window, as a divisor, within which something was sent if the window is in use: a tenth, half an
@@ -139,7 +138,7 @@ fn projection(so_far: Picodollars, mut later: Vec<Picodollars>) -> Option<Projec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::{Basis, Tokens};
+    use crate::base::{Basis, Tokens};
     use crate::requests::conversation::RequestIndex;
 
     const MINUTE: i64 = 60_000;

@@ -13,11 +13,7 @@ use std::cmp::Reverse;
 
 use super::fit::{CLASSES, Candidate, Point, Stretch, Weight, class_weights, dollar_weight};
 use super::usage::Spent;
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::known::KnownSum;
-use crate::base::order::Order as _;
-use crate::base::units::{Millis, Tokens};
+use crate::base::{ByKey, KnownSum, Millis, Order as _, Symbol, Tokens};
 use crate::read::agent::LimitReading;
 
 /// Fewest readings for a fit.
@@ -198,7 +194,7 @@ fn fit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Picodollars;
+    use crate::base::Picodollars;
     use crate::read::agent::Vendor;
     use crate::requests::conversation::RequestIndex;
 

@@ -26,10 +26,7 @@ use std::cmp::Reverse;
 use service::services;
 use usage::Spent;
 
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::{Millis, Picodollars};
+use crate::base::{ByKey, Millis, Order as _, Picodollars, Symbol};
 use crate::explain::breaks::Breaks;
 use crate::explain::context::{Contents, Division, contents_of_parts};
 use crate::read::agent::{LimitReading, Vendor};

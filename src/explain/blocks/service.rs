@@ -1,8 +1,6 @@
 //! Services, whose limits windows belong to.
 
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::units::Millis;
+use crate::base::{ByKey, Millis, Order as _};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::provider::rules_of;

@@ -6,10 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::{Basis, Millis};
-use crate::base::words::words;
+use crate::base::{Basis, Millis, Order as _, Symbol, words};
 use crate::read::agent::{LimitReading, Vendor};
 
 const MINUTE: i64 = 60 * 1_000;

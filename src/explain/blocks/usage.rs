@@ -1,8 +1,6 @@
 //! Use of a window: by agent, content and break.
 
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{ByKey, Millis, Picodollars, Symbol, Tokens};
 use crate::explain::breaks::{Break, Cause, Sum};
 use crate::explain::context::Contents;
 use crate::requests::conversation::{History, RequestIndex};

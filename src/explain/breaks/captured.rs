@@ -5,10 +5,7 @@ use serde::Deserialize;
 
 use super::readable::Reads;
 use super::{Candidate, Cause, Confidence, Evidence};
-use crate::base::order::Order as _;
-use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
-use crate::base::wording::duration;
+use crate::base::{Order as _, Tokens, Ttl, duration};
 use crate::read::input::{List, Shape, Text, only_value};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::difference::{Difference, comes_back};

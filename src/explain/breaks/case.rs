@@ -8,11 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::readable::{LONGEST_WALK, ReadLandmarks, Readable, Reads};
 use super::{Candidate, Cause, Confidence, Evidence};
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
-use crate::base::wording::grouped;
+use crate::base::{Client, Order as _, Symbol, Tokens, grouped};
 use crate::read::input::PromptSplit;
 use crate::read::transcript::{Sign, Signs};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailEntry};

@@ -6,8 +6,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::base::ttl::Ttl;
-use crate::base::words::words;
+use crate::base::{Ttl, words};
 use crate::requests::difference::DifferenceKind;
 
 words! {

@@ -3,8 +3,7 @@
 #[cfg(test)]
 use schemars::JsonSchema;
 
-use crate::base::wording::capitalized;
-use crate::base::words::words;
+use crate::base::{capitalized, words};
 use crate::requests::prompt::{Step, StepKind, is_break};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::provider::OWN_CACHE;

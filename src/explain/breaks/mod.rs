@@ -41,7 +41,7 @@ pub use summary::{
 #[cfg(test)]
 use schemars::JsonSchema;
 
-use crate::base::words::words;
+use crate::base::words;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::Request;
 

@@ -12,9 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[cfg(test)]
 use schemars::JsonSchema;
 
-use crate::base::id::Symbol;
-use crate::base::units::{Basis, Picodollars, Tokens};
-use crate::base::words::words;
+use crate::base::{Basis, Picodollars, Symbol, Tokens, words};
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{ConversationKey, History, Request, RequestIndex};
 use crate::requests::prompt::{Step, StepKind};

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{NOISE, Step, StepKind};
 

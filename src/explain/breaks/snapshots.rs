@@ -2,8 +2,7 @@
 
 use super::case::Case;
 use super::{Cause, Evidence};
-use crate::base::id::Symbol;
-use crate::base::wording::counted;
+use crate::base::{Symbol, counted};
 use crate::read::transcript::{PromptSnapshot, Sign, SnapshotTool};
 
 /// Most tools that are named.

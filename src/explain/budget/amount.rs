@@ -4,7 +4,7 @@ use std::fmt;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use crate::base::wording::grouped;
+use crate::base::grouped;
 
 /// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,8 +30,7 @@ use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::refusal::Refusal;
-use crate::base::words::words;
+use crate::base::{Refusal, words};
 use crate::explain::lint::Severity;
 
 words! {

@@ -13,9 +13,7 @@ use rustc_hash::FxHashSet;
 use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::setting_change::SettingChanges;
 use super::{CheckError, is_mixed};
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
-use crate::base::words::words;
+use crate::base::{Picodollars, Tokens, Ttl, words};
 use crate::explain::snapshot::{
     BlockPrefix, ByStrategy, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn,
 };

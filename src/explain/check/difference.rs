@@ -8,9 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::prompt_change::{PromptChange, PromptComparison};
 use super::turn_change::{PlacedTurn, TurnChange, turn_change};
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use crate::base::{ByKey, Order as _, Picodollars};
 use crate::explain::snapshot::{Blocks, Figures, Snapshot, SnapshotSession, SnapshotTurn};
 use crate::read::capture::WireTree;
 

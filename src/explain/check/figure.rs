@@ -3,8 +3,7 @@
 use rust_decimal::Decimal;
 use rustc_hash::FxHashSet;
 
-use crate::base::known::KnownSum;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{KnownSum, Picodollars, Tokens};
 use crate::explain::budget::{Budget, Quantity, Selector};
 use crate::explain::lint::Rule;
 use crate::explain::snapshot::{

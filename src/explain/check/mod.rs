@@ -39,7 +39,7 @@ use std::borrow::Cow;
 use comparable::Comparable;
 use question::{ComparedSides, Sides};
 
-use crate::base::words::words;
+use crate::base::words;
 use crate::explain::budget::{Budget, Metric, no_more_damage};
 use crate::explain::snapshot::{Figures, Snapshot};
 use crate::read::capture::WireTree;

@@ -2,9 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::words::words;
+use crate::base::{ByKey, Order as _, words};
 use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
 
 words! {
@@ -186,7 +184,7 @@ fn by_request_id(turns: &[SnapshotTurn]) -> FxHashMap<&str, usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Millis;
+    use crate::base::Millis;
     use crate::explain::snapshot::ByStrategy;
 
     fn session(id: &str, file: &str) -> SnapshotSession {

@@ -7,9 +7,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::by_key::ByKey;
-use crate::base::order::{Order as _, Ordered as _};
-use crate::base::words::words;
+use crate::base::{ByKey, Order as _, Ordered as _, words};
 use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
 use crate::read::capture::{Part, WireNodeId, WireTree};
 

@@ -9,9 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::figure::{Selected, Unknown, View};
 use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::unlisted::{self, Change};
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::words::words;
+use crate::base::{ByKey, Order as _, words};
 use crate::explain::budget::{
     Amount, Budget, BudgetLevel, Limit, LimitChange, Quantity, Scope, Unit,
 };

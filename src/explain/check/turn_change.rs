@@ -1,7 +1,6 @@
 //! Turn that differs from the baseline's, and the reasons.
 
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Picodollars, Tokens, Ttl};
 use crate::explain::breaks::Cause;
 use crate::explain::snapshot::{BlockId, Blocks, Figures, SnapshotTurn, TurnMarker};
 use crate::read::capture::Part;

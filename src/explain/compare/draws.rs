@@ -1,7 +1,7 @@
 //! Uncertainty of a sum over the sessions, by the percentile bootstrap (Efron 1979): the same number of sessions is
 //! drawn with replacement, again and again, and the middle 95 % of their sums is the interval.
 
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 
 /// Number of draws. Other draws would move an end of the interval by about a fiftieth of its width.
 pub(super) const DRAWS: usize = 1_000;

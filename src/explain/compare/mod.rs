@@ -19,10 +19,7 @@ use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::order::side_by_side;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Picodollars, Symbol, Tokens, side_by_side};
 use crate::read::agent::Vendor;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
 use crate::simulate::provider::{expectation, has_unreported_writes};

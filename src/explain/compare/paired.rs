@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 
 use super::draws::interval;
 use super::{Compared, Comparison};
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use crate::base::{Order as _, Picodollars, Symbol};
 use crate::simulate::ledger::Totals;
 use crate::simulate::strategy::StrategyKind;
 
@@ -187,7 +185,7 @@ fn can_be_followed(compared: &Compared<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::id::Symbols;
+    use crate::base::Symbols;
 
     fn costs(amounts: &[Option<i128>]) -> Vec<SessionCost> {
         let mut symbols = Symbols::default();

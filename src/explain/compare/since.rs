@@ -17,10 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::draws::{DRAWS, SplitMix, middle};
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::order::Order as _;
-use crate::base::units::{Millis, Picodollars};
+use crate::base::{ByKey, Client, Millis, Order as _, Picodollars};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
 

@@ -1,7 +1,7 @@
 //! Future segments of a prompt, and the division of a total among several.
 
 use super::segment::ItemId;
-use crate::base::units::Basis;
+use crate::base::Basis;
 use crate::requests::content::share;
 
 /// Content that will become a segment.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::segment::{ContextKind, Item, SegmentId, SegmentTree};
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Tokens};
 use crate::read::capture::{BlockKind, Part, WireNode, WireNodeId};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{NodeId, PromptTrace};

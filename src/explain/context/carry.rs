@@ -8,7 +8,7 @@
 use derive_more::AddAssign;
 
 use super::segment::{SegmentId, SegmentTree};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Picodollars, Tokens};
 use crate::read::input::PromptSplit;
 use crate::simulate::pricing::Rates;
 
@@ -241,7 +241,7 @@ mod tests {
     use super::super::segment::ContextKind;
     use super::super::segment::Item;
     use super::*;
-    use crate::base::units::Basis;
+    use crate::base::Basis;
 
     const RATES: Rates = Rates {
         input: Picodollars(10),

@@ -1,7 +1,7 @@
 //! Entries of earlier prompts that a client has changed, by its lines.
 
 use super::segment::Item;
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::{History, Lines, Request};
 

@@ -38,10 +38,7 @@ use growth::Growth;
 use rustc_hash::{FxHashMap, FxHashSet};
 use segment::{Item, ItemId, SegmentId, SegmentTree};
 
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::order::{Order as _, side_by_side};
-use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::base::{Basis, ByKey, Order as _, Picodollars, Symbol, Tokens, side_by_side};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};

@@ -4,8 +4,7 @@
 //! its last one, so prompts of one conversation and its branches share their common segments. Jump
 //! pointers find a position in O(log n) steps.
 
-use crate::base::id::{Symbol, Symbols};
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Symbol, Symbols, Tokens};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Index of a segment in a [`SegmentTree`].

@@ -4,8 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Sources;
 use super::segment::{ContextKind, SegmentId, SegmentTree};
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
+use crate::base::{Order as _, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Session};

@@ -9,7 +9,7 @@ pub use sums::{QUARTER, RunSession, RunSums};
 
 use rustc_hash::FxHashMap;
 
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class, Confidence};
 use crate::simulate::ledger::Row;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{RunBreak, RunBreaks, RunRequest};
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak};
 use crate::simulate::strategy::Applicability;
 

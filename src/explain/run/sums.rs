@@ -6,10 +6,7 @@ use std::sync::Arc;
 use super::{RunBreak, RunBreaks, RunRequest};
 use rustc_hash::FxHashSet;
 
-use crate::base::by_key::ByKey;
-use crate::base::id::{Symbol, Symbols};
-use crate::base::order::Order as _;
-use crate::base::units::{Basis, Millis, Picodollars};
+use crate::base::{Basis, ByKey, Millis, Order as _, Picodollars, Symbol, Symbols};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Cause, Sum, Summary};
 use crate::explain::compare::{Comparison, StrategySums};

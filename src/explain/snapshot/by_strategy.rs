@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 
 #[cfg(test)]
 use schemars::JsonSchema;

@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ByStrategy, SnapshotTurn};
-use crate::base::known::KnownSum;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{KnownSum, Picodollars, Tokens};
 use crate::simulate::ledger::Row;
 
 /// Tokens and cost of some rows of one strategy.

@@ -13,7 +13,7 @@ use rustc_hash::FxBuildHasher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::read::capture::{Part, WireNode};
 
 /// Digest of bytes: BLAKE2b with an output of 64 bits.

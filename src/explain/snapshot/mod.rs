@@ -21,11 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::{of_answer, settings};
 
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::refusal::Refusal;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{ByKey, Millis, Picodollars, Refusal, Symbol, Tokens, Ttl};
 use crate::explain::breaks::{Break, Breaks, Cause};
 use crate::explain::client_count::ClientCount;
 use crate::explain::lint::{Finding, Linted, Rule, Severity};

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::SnapshotTurn;
 use super::fingerprint::{Digest, digest};
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::read::capture::WireRequest;
 use crate::requests::conversation::History;
 use crate::requests::difference::{answer_settings, given_settings};

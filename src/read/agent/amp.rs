@@ -14,10 +14,7 @@ use rustc_hash::FxHashSet;
 use super::request::{Happened, parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected, Vendor};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::order::Order as _;
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis, Order as _, Symbol};
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// Prefix of every thread's id.
@@ -347,7 +344,7 @@ impl TokenUsage<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
     use crate::read::agent::testing::read;
 
     #[test]

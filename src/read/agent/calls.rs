@@ -7,9 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::spans::Spans;
 use super::{AgentFile, AgentRequest, Follows, Rejected};
-use crate::base::id::{EntryId, Symbol};
-use crate::base::order::Order as _;
-use crate::base::units::Millis;
+use crate::base::{EntryId, Millis, Order as _, Symbol};
 use crate::read::input::Kind;
 
 /// Call, with the facts that decide whether it counts and which request it continues.
@@ -202,7 +200,7 @@ impl Conversations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::client::Client;
+    use crate::base::Client;
     use crate::read::agent::Vendor;
     use crate::read::agent::spans::Role;
     use crate::read::agent::testing::read;

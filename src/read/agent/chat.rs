@@ -9,9 +9,7 @@ use super::pieces::Size;
 use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::tree::Branch;
 use super::{AgentFile, AgentRequest, Rejected, UNKNOWN_MODEL, Vendor};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Kind, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
@@ -199,7 +197,7 @@ impl ChatTokens {
 
 #[cfg(test)]
 mod tests {
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
     use crate::read::agent::testing::read;
 
     #[test]

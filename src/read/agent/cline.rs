@@ -14,9 +14,7 @@ use super::halves::Half;
 use super::request::{Happened, parts, split, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected, Vendor};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// First moment at which Roo's input is the whole prompt under every protocol: 2025-10-31.

@@ -17,8 +17,7 @@ use super::pieces::Size;
 use super::request::Happened;
 use super::time::Time;
 use super::{AgentFile, FirstObject, Layout};
-use crate::base::id::Symbol;
-use crate::base::units::Millis;
+use crate::base::{Millis, Symbol};
 use crate::read::input::{Flag, Kind, List, Shape, Text, only_value};
 use crate::read::transcript::{ContentKind, ContentSource};
 

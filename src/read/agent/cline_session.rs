@@ -10,9 +10,7 @@ use super::halves::{Half, Used};
 use super::request::{parts, read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// Format of the models of a task.

@@ -20,9 +20,7 @@ use super::{
     AgentFile, AgentRequest, FirstObject, Layout, LimitReading, LineFormat, Rejected,
     UNKNOWN_MODEL, Vendor, split, tokens,
 };
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Kind, PriceTier, ServiceTier, Text, Usage, moment};
 use crate::read::transcript::{ContentKind, ContentSource};
 

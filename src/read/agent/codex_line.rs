@@ -4,8 +4,7 @@ use serde::Deserialize;
 
 use super::limit::{Percent, millis, open_until};
 use super::pieces::Size;
-use crate::base::id::EntryId;
-use crate::base::units::Millis;
+use crate::base::{EntryId, Millis};
 use crate::read::input::{Count, List, Shape, Text};
 
 #[derive(Debug, Default, Deserialize)]

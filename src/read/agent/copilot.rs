@@ -14,10 +14,7 @@ use super::{
     AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, UNKNOWN_MODEL,
     Vendor,
 };
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::{Millis, Tokens};
+use crate::base::{ByKey, Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
 
 /// State between two events of a session.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 
 /// Members of the first object of a file. A member that is cut off has no value.
 #[derive(Debug)]

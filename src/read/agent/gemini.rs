@@ -15,7 +15,7 @@ use super::pieces::Size;
 use super::qwen::Part;
 use super::time::Time;
 use super::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
-use crate::base::id::EntryId;
+use crate::base::EntryId;
 use crate::read::input::{List, Listed, Shape, Text};
 
 /// Chat as one document.

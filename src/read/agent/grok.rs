@@ -12,10 +12,7 @@ use serde::Deserialize;
 use super::request::{split, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected};
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::{ByKey, Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
 
 /// Rejection of a number of calls beyond that of any turn.
@@ -266,7 +263,7 @@ struct ModelUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
     use crate::read::agent::testing::read_at;
 
     const ASKED: &str = r#"{"timestamp":1790000000,"method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"x"}}}}"#;

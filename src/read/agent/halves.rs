@@ -6,9 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::pieces::{Piece, PieceId};
 use super::{AgentFile, UNKNOWN_MODEL, Vendor};
-use crate::base::id::{HasSymbols, Moved, Symbol, Symbols, has_symbols};
-use crate::base::order::Order as _;
-use crate::base::units::Millis;
+use crate::base::id::Moved;
+use crate::base::{HasSymbols, Millis, Order as _, Symbol, Symbols, has_symbols};
 use crate::read::input::Kind;
 
 /// Part of a session that a file holds.

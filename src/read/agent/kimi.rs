@@ -12,9 +12,7 @@ use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::Branch;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
@@ -441,7 +439,7 @@ impl KimiUsage {
 
 #[cfg(test)]
 mod tests {
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
     use crate::read::agent::testing::read;
 
     #[test]

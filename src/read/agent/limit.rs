@@ -3,8 +3,7 @@
 use serde::Deserialize;
 
 use super::Vendor;
-use crate::base::id::{Symbol, has_symbols};
-use crate::base::units::Millis;
+use crate::base::{Millis, Symbol, has_symbols};
 use crate::read::input::{Count, Scalar};
 
 /// Used share of one limit at one moment.

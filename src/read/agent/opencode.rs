@@ -12,9 +12,7 @@ use super::pieces::Size;
 use super::request::{Happened, parts, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Flag, Kind, List, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 

@@ -14,9 +14,7 @@ use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Dollars, Kind, PromptSplit, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::AgentFile;
 use super::request::Happened;
-use crate::base::id::has_symbols;
+use crate::base::has_symbols;
 use crate::read::input::{Text, only_value};
 use crate::read::transcript::{ContentKind, ContentSource};
 

@@ -13,9 +13,7 @@ use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
 use super::{AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Vendor};
-use crate::base::client::Client;
-use crate::base::id::EntryId;
-use crate::base::units::Tokens;
+use crate::base::{Client, EntryId, Tokens};
 use crate::read::input::{Count, JsonLength, Kind, List, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 

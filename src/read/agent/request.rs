@@ -7,9 +7,7 @@ use super::Rejected;
 use super::halves::Half;
 use super::limit::LimitReading;
 use super::pieces::{Piece, PieceId};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{Client, EntryId, Millis, Picodollars, Symbol, Symbols, Tokens, has_symbols};
 use crate::read::input::{Count, Diagnostics, Extent, Kind, OpenSource, PromptSplit, Text, Usage};
 
 /// Vendor of the service that answered a request, and so of its cache rules.

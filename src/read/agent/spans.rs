@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::base::id::{EntryId, Symbol};
+use crate::base::{EntryId, Symbol};
 
 /// Role of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Spans {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::id::Symbols;
+    use crate::base::Symbols;
 
     fn id(name: &str) -> EntryId {
         EntryId::of(name)

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::limit::{Percent, millis, open_until};
 use super::{AgentFile, FirstObject, Layout, LimitReading, LineFormat, Rejected, Vendor};
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::read::input::{Count, Shape, Text, moment};
 
 const HOUR: i64 = 60 * 60 * 1_000;

@@ -3,7 +3,7 @@
 use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::read::input::{Text, moment};
 
 /// Moment; `None` for any other value.

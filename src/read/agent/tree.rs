@@ -8,8 +8,7 @@ use serde::de::{Deserialize, Deserializer};
 
 use super::request::Happened;
 use super::{AgentFile, AgentRequest, Follows};
-use crate::base::id::EntryId;
-use crate::base::units::Millis;
+use crate::base::{EntryId, Millis};
 use crate::read::input::Text;
 
 /// State at a point of a conversation.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::record::CacheControl;
-use crate::base::refusal::Refusal;
+use crate::base::Refusal;
 use crate::read::input::{Flag, Listed, Shape, Text};
 
 /// Kind of a block, in the distinctions that the rules make.

@@ -15,9 +15,8 @@ use super::record::{CacheControl, Message, OutputConfig, Request, word};
 use super::size::{Deferred, DeferredTool, Place, Role, Size, Sizes};
 use super::sketch::BlockSketch;
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
-use crate::base::model::{Facts, Support};
-use crate::base::refusal::Refusal;
-use crate::base::ttl::Ttl;
+use crate::base::model::Support;
+use crate::base::{Facts, Refusal, Ttl};
 use crate::read::input::{Shape, Text};
 use crate::read::rendered::USUAL_NAME;
 

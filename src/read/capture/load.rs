@@ -6,10 +6,7 @@ use super::attribution::{AttributionKey, Host};
 use super::parse::{ParsedRequests, RequestParser, WireRequest};
 use super::size::TokenCounting;
 use super::tree::WireTree;
-use crate::base::client::Client;
-use crate::base::id::Symbols;
-use crate::base::model::Models;
-use crate::base::project::ProjectNaming;
+use crate::base::{Client, Models, ProjectNaming, Symbols};
 use crate::read::harness::{Harness, Placed, place_lines};
 use crate::read::input::{Chunk, Diagnostics, Extent, ObjectReader, OpenSource};
 

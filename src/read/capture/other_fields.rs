@@ -16,8 +16,7 @@ use serde_json::value::RawValue;
 use super::canonical::{is_misspelled, write_canonical};
 use super::parse::session_of_user;
 use super::record::{BETA_HEADER, OF_LITELLM, Request, WITHOUT_INFLUENCE};
-use crate::base::by_key::ByKey;
-use crate::base::order::{Order as _, Ordered as _};
+use crate::base::{ByKey, Order as _, Ordered as _};
 use crate::read::input::{Aside, Listed, Text};
 
 /// Fields by name, in the order received.

@@ -10,10 +10,8 @@ use super::load::CaptureOptions;
 use super::other_fields::{answer_fields, beta_features, is_us_only, other_fields};
 use super::record::{Message, Record, Request, read_answer, seconds};
 use super::tree::{WireNodeId, WireTree};
-use crate::base::id::{HasSymbols, Moved, Symbol, Symbols, has_symbols};
-use crate::base::model::Facts;
-use crate::base::refusal::Refusal;
-use crate::base::units::Millis;
+use crate::base::id::Moved;
+use crate::base::{Facts, HasSymbols, Millis, Refusal, Symbol, Symbols, has_symbols};
 use crate::read::input::{
     Diagnostics, Kind, ObjectReader, PriceTier, Stretch, Text, Usage, UsageProblem, moment,
     read_usage,

@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::other_fields::OtherFields;
-use crate::base::ttl::Ttl;
-use crate::base::units::Millis;
+use crate::base::{Millis, Ttl};
 use crate::read::answer::{Answer, Body};
 use crate::read::input::{
     Listed, Number, Shape, Text, Usage, UsageObject, UsageProblem, only_value, read_usage, sifted,
@@ -204,7 +203,7 @@ pub(super) fn seconds(number: Number) -> Option<Millis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
 
     #[test]
     fn a_stream_has_the_usage_of_its_events() {

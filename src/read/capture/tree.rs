@@ -49,7 +49,7 @@ use super::block::BlockKind;
 use super::size::TokenCounting;
 use super::sketch::BlockSketch;
 
-use crate::base::words::words;
+use crate::base::words;
 
 /// Node, as a position in [`WireTree::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

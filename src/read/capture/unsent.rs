@@ -1,6 +1,6 @@
 //! Conversion of a request that was never sent into a record, as captures have them.
 
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 
 use serde_json::value::{RawValue, to_raw_value};
 

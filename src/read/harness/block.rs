@@ -327,7 +327,7 @@ fn compactable_results(messages: &[Message<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::ttl::Ttl;
+    use crate::base::Ttl;
     use crate::read::harness::ttl::Scope;
 
     const MARKER: Marker = Marker { ttl: Ttl::OneHour, scope: Scope::Global };

@@ -12,7 +12,7 @@ use super::block::{Block, BlockKind};
 use super::message::{Message, reminder};
 use super::place::BundleError;
 use super::raw::{Object, quoted};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 
 /// Levels in the order of their files, the most general first.
 const LEVELS: [&str; 4] = ["managed", "user", "project", "local"];

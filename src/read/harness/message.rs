@@ -8,7 +8,7 @@ use super::bundle::Context;
 use super::place::BundleError;
 use super::raw::{Member, Object, is_string, list, quoted, string, write_list, write_object};
 use super::ttl::Marker;
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 
 /// Path of a message, for errors.
 const PATH: &str = "prompt.messages[…]";
@@ -228,7 +228,7 @@ pub(super) fn reminder(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::ttl::Ttl;
+    use crate::base::Ttl;
     use crate::read::harness::ttl::Scope;
 
     const MARKER: Marker = Marker { ttl: Ttl::FiveMinutes, scope: Scope::Organisation };

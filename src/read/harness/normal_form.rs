@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::block::{Block, BlockKind, Id};
 use super::message::{Message, Role};
-use crate::base::wording::counted;
+use crate::base::counted;
 
 /// Largest number of images and documents in a request.
 const MOST_MEDIA: usize = 100;

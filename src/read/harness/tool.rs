@@ -16,7 +16,7 @@ use super::block::Block;
 use super::place::BundleError;
 use super::raw::{Member, Object, unexpected, write_object};
 use super::ttl::CACHE_CONTROL;
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 
 /// Prefix of the names of tools from MCP servers.
 const MCP_PREFIX: &str = "mcp__";

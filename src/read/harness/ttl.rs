@@ -7,7 +7,7 @@
 
 use super::flags::{Flags, TtlFlags};
 use super::raw::{ObjectWriter, quoted, write_object};
-use crate::base::ttl::Ttl;
+use crate::base::Ttl;
 
 /// Decisions of a session.
 #[derive(Debug, Default)]

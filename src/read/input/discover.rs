@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 
 use super::bounds::{Bounded, Packed, is_of_system, special};
 use super::{Diagnostics, Inside, Kind, Unpacked};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 
 /// Largest window of a Zstandard file, in bytes: the default limit of its own program.
 const LARGEST_WINDOW: u64 = 128 << 20;

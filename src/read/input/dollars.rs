@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use super::lenient::Scalar;
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 
 /// Decimals of a dollar that are kept. Beyond them a float holds only its error.
 const SMALLEST_DECIMALS: u32 = 12;

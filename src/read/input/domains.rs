@@ -7,8 +7,7 @@
 use std::sync::Arc;
 
 use super::discover::Source;
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
+use crate::base::{ByKey, Order as _};
 
 /// Rule that gives each file its domain.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::base::units::Millis;
+use crate::base::Millis;
 
 /// Completes a `Visitor` that takes any value: those of the named types are read, and yield the default.
 macro_rules! default_for {

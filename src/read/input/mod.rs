@@ -46,8 +46,7 @@ pub(crate) use zstandard::Unpacked;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::base::by_key::ByKey;
-use crate::base::words::words;
+use crate::base::{ByKey, words};
 
 /// Examples kept of one kind in one file; counting continues beyond them, so that a binary file of a
 /// gigabyte costs no memory.

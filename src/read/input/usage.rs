@@ -10,8 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::lenient::{Count, List, Shape, Text};
 use super::sieve::{OtherNames, sifted};
-use crate::base::units::Tokens;
-use crate::base::words::words;
+use crate::base::{Tokens, words};
 
 /// Largest plausible number of tokens. A larger one is damage and would only overflow sums.
 const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;

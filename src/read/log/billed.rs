@@ -13,7 +13,7 @@
 
 use serde::Deserialize;
 
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::read::agent::{Rejected, tell_nothing, tokens};
 use crate::read::input::{
     Count, Kind, PriceTier, PromptSplit, ServiceTier, Shape, Text, Usage, UsageObject,

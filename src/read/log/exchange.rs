@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::read::answer::{is_object, usage_events};
 use crate::read::capture::session_of_user;
 use crate::read::input::{Shape, Text, only_value};

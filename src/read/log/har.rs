@@ -19,9 +19,7 @@ use super::exchange::{Answered, Envelope, MessagesBody};
 use super::helicone::later;
 use super::moment::Moment;
 use super::{Log, LogFormat, LogLayout, LogReader, begins_with_member};
-use crate::base::client::Client;
-use crate::base::id::EntryId;
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis};
 use crate::read::agent::{AgentRequest, Rejected};
 use crate::read::answer::{Answer, decoded};
 use crate::read::capture::{BETA_HEADER, CaptureOptions, is_messages_endpoint};
@@ -320,7 +318,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
     use crate::read::input::Source;
 
     const BODY: &str = r#"{"model":"claude-opus-5","max_tokens":9,"messages":[{"role":"user","content":

@@ -18,9 +18,7 @@ use super::exchange::{Answered, Envelope, MessagesBody};
 use super::moment::Moment;
 use super::rows::read_rows;
 use super::{Log, LogFormat, LogLayout, LogReader};
-use crate::base::client::Client;
-use crate::base::id::EntryId;
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis};
 use crate::read::agent::{AgentRequest, FirstObject, Rejected};
 use crate::read::answer::Answer;
 use crate::read::capture::{CaptureOptions, is_messages_endpoint};
@@ -269,7 +267,7 @@ impl Row<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
     use crate::read::input::Source;
 
     fn read(rows: &str) -> Log {

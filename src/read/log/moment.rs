@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::read::agent::Time;
 use crate::read::input::{Text, moment_in_utc, only_value};
 

@@ -7,7 +7,7 @@ use super::spend::SpendReader;
 use super::spend_row::SpendRow;
 use super::spend_row::json_of_cells;
 use super::{Log, LogFormat, LogLayout, LogReader};
-use crate::base::client::Client;
+use crate::base::Client;
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Extent, OpenSource, what_became};
 
@@ -79,7 +79,7 @@ mod tests {
     use parquet::schema::parser::parse_message_type;
 
     use super::*;
-    use crate::base::units::{Millis, Tokens};
+    use crate::base::{Millis, Tokens};
     use crate::read::input::{Kind, discover};
 
     const SCHEMA: &str = "message spend {

@@ -334,7 +334,7 @@ fn filled<'t>(text: &'t Text<'_>) -> Option<&'t str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::{Millis, Tokens};
+    use crate::base::{Millis, Tokens};
 
     fn row(json: &str) -> SpendRow<'_> {
         serde_json::from_str(json).expect("a row")

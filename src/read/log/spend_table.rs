@@ -10,7 +10,7 @@ use csv::{ReaderBuilder, StringRecord};
 use super::spend::SpendReader;
 use super::spend_row::{SpendRow, lacking_columns};
 use super::{Log, LogFormat, LogLayout, LogReader};
-use crate::base::client::Client;
+use crate::base::Client;
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Exceeded, Extent, Kind, OpenSource};
 
@@ -206,7 +206,7 @@ const LONGEST_HEADER: usize = 16 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::{Millis, Tokens};
+    use crate::base::{Millis, Tokens};
     use crate::read::input::Source;
 
     const HEADER: &str =

@@ -4,7 +4,7 @@
 //! report the growth of each prompt (Opus 4.5 to 5, Sonnet 4.5 and 5, Haiku 4.5, Fable 5). `docs/accuracy.md` says how
 //! well they hold. Values from one exchange or none are marked.
 
-use crate::base::vocabulary::Vocabulary;
+use crate::base::Vocabulary;
 
 /// Framing tokens of a family of models.
 #[derive(Clone, Copy, Debug)]

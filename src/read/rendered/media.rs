@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use crate::base::model::Tokenizer;
+use crate::base::Tokenizer;
 
 /// Edge of a token's square, in pixels.
 const TOKEN_EDGE: u64 = 28;
@@ -78,7 +78,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::base::model::Models;
+    use crate::base::Models;
 
     fn tokenizer(model: &str) -> Arc<Tokenizer> {
         Models::built_in().facts(model).tokenizer

@@ -16,7 +16,7 @@ use lines::call_lines;
 pub(crate) use lines::{tool_line, written};
 pub(crate) use media::{document_tokens, image_tokens, page_count, pixels};
 
-use crate::base::vocabulary::Vocabulary;
+use crate::base::Vocabulary;
 use crate::tokens::{Count, counter};
 
 /// Tokens of a tool's name that no call shows.

@@ -12,8 +12,8 @@ use super::prompt_snapshot;
 use super::sign::{Signs, attachment_signs};
 use super::wire::{Attachment, Block, InnerBlock, Line, Message};
 use super::{EntryKind, PermissionMode, UserMessage};
-use crate::base::id::{EntryId, HasSymbols, Moved, Symbol};
-use crate::base::units::TextSize;
+use crate::base::id::Moved;
+use crate::base::{EntryId, HasSymbols, Symbol, TextSize};
 use crate::read::input::{Content, List, Shape, only_value};
 
 /// Kind of a piece of user-side content.

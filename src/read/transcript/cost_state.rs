@@ -6,9 +6,7 @@
 use serde::Deserialize;
 
 use super::wire::Line;
-use crate::base::by_key::ByKey;
-use crate::base::id::{Symbol, Symbols, has_symbols};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Picodollars, Symbol, Symbols, Tokens, has_symbols};
 use crate::read::input::{Count, Dollars, Flag, Shape, only_value};
 
 /// Count of a client at a line of its transcript.

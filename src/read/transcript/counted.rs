@@ -11,8 +11,7 @@ use serde_json::value::RawValue;
 
 use super::content::is_sent;
 use super::{Entry, EntryKind, NestedContent, ResponseLine, UserMessage};
-use crate::base::model::{Models, Tokenizer};
-use crate::base::vocabulary::Vocabulary;
+use crate::base::{Models, Tokenizer, Vocabulary};
 use crate::read::input::{Chunk, Flag, List, Shape, Text, only_value};
 use crate::read::rendered::{Scale, document_tokens, image_tokens, written};
 

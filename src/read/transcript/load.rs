@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use super::parse::{Keeping, LineParser, ParsedLines};
 use super::title::Title;
 use super::{AgentNote, CostState, Entry, EntryKind, Novelty, PromptSnapshot, ResponseLine};
-use crate::base::id::{HasSymbols, Moved, Symbols};
+use crate::base::id::Moved;
+use crate::base::{HasSymbols, Symbols};
 use crate::read::input::{
     Chunk, Diagnostic, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source,
     Stretch, locked,

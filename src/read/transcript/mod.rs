@@ -33,9 +33,8 @@ pub use title::{Title, TitleKind, Titled};
 use smallvec::SmallVec;
 use wire::{Block, Line};
 
-use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, Symbols, has_symbols};
-use crate::base::units::{Millis, TextSize};
-use crate::base::words::words;
+use crate::base::id::Moved;
+use crate::base::{EntryId, HasSymbols, Millis, Symbol, Symbols, TextSize, has_symbols, words};
 use crate::read::input::{Content, Text, Usage, UsageProblem};
 
 /// Line of a transcript, without its text.

@@ -3,8 +3,8 @@
 //! Known names are those of the sessions of clients until 2.1.238 and of one of [`KNOWN_UNTIL`], and those that the
 //! reference has of later clients.
 
-use crate::base::id::{Symbol, Symbols, has_symbols};
-use crate::base::words::{identifier, names, words};
+use crate::base::words::identifier;
+use crate::base::{Symbol, Symbols, has_symbols, names, words};
 
 /// Newest client of which a session was seen.
 pub const KNOWN_UNTIL: &str = "2.1.289";

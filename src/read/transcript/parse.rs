@@ -19,8 +19,7 @@ use super::{
     AgentNote, Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict,
     StopReason, ToolUse, agent_notes,
 };
-use crate::base::id::{EntryId, Symbol, Symbols};
-use crate::base::units::TextSize;
+use crate::base::{EntryId, Symbol, Symbols, TextSize};
 use crate::read::input::{
     Content, Diagnostics, Kind, ObjectReader, Text, UsageObject, moment, read_usage,
 };
@@ -365,7 +364,7 @@ fn user(object: &Line<'_>) -> Option<EntryKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::{Millis, Tokens};
+    use crate::base::{Millis, Tokens};
 
     fn parse(lines: &[&[u8]]) -> ParsedLines {
         let file: Arc<str> = "test.jsonl".into();

@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::counted::Measure;
-use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
-use crate::base::units::TextSize;
+use crate::base::{EntryId, Symbol, Symbols, TextSize, has_symbols};
 use crate::read::input::{List, Text, only_value};
 use crate::read::rendered::tool_line;
 

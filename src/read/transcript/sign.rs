@@ -17,8 +17,7 @@ use super::wire::{
     Replacement,
 };
 use super::{Cleared, Collapse, EntryKind, Preserved};
-use crate::base::id::EntryId;
-use crate::base::units::TextSize;
+use crate::base::{EntryId, TextSize};
 use crate::read::input::{Content, List, Shape, Text, only_value};
 
 /// Sign that a line shows.

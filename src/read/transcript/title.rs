@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::wire::Line;
-use crate::base::id::EntryId;
+use crate::base::EntryId;
 use crate::read::input::{Text, only_value, replace_lone_surrogates};
 
 /// Longest title, in characters. Longer ones are cut.

@@ -1,7 +1,7 @@
 //! Fields of rows of databases. The name of its table decides the fields of a row.
 
 use super::agents::{OPENCODE_INFO, OPENCODE_PART, USAGE};
-use crate::base::words::names;
+use crate::base::names;
 use crate::read::agent::database::{
     LEDGER_COLUMNS, REQUEST_COLUMNS, SESSION_COLUMNS, SPAN_COLUMNS,
 };

@@ -12,9 +12,7 @@ use super::between::{Between, Trail, TrailIndex};
 use super::copilot::each_once;
 use super::logged::{Served, is_logged, without_repeated};
 use super::{Answer, Charge, History, InputFile, Request, RequestIndex};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, HasSymbols, Symbol};
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Client, EntryId, HasSymbols, Millis, Symbol, Tokens};
 use crate::read::agent::{
     AgentFile, AgentRequest, COPILOT_COMPACTION, Follows, Vendor, join_halves,
 };

@@ -11,9 +11,7 @@ use std::num::NonZeroU32;
 use rustc_hash::FxHashMap;
 
 use super::rewrite::{Lines, Rewrite};
-use crate::base::id::{EntryId, Ordinal, Symbol, has_symbols};
-use crate::base::units::{Millis, TextSize};
-use crate::base::vocabulary::Vocabulary;
+use crate::base::{EntryId, Millis, Ordinal, Symbol, TextSize, Vocabulary, has_symbols};
 use crate::read::agent::Piece;
 use crate::read::transcript::{
     ContentKind, ContentSource, Entry, EntryKind, PermissionMode, PromptSnapshot, Sign, Signs,

@@ -8,10 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::agents::Placed;
 use super::logged::Copies;
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
+use crate::base::{Client, Order as _, Symbol, Tokens};
 use crate::read::agent::AgentRequest;
 use crate::read::input::Usage;
 

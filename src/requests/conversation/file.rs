@@ -11,8 +11,7 @@ use super::gathered::{Beginning, Gathered, ResponseKey, ResponseLines};
 use super::graph::{Graph, nested_responses};
 use super::live_responses;
 use super::results::Results;
-use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
-use crate::base::units::TextSize;
+use crate::base::{EntryId, Symbol, Symbols, TextSize, has_symbols};
 use crate::read::input::{Diagnostics, Expected};
 use crate::read::transcript::{
     AgentNote, CostState, Entry, EntryKind, Novelty, ResponseLine, Sign, Title, Transcript,

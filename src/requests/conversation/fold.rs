@@ -5,8 +5,7 @@ use super::file::FileResponse;
 use super::gathered::{Beginning, Gathered, MOST_KEPT};
 use super::graph::Graph;
 use super::rewrite::{Known, Rewrite};
-use crate::base::id::{EntryId, Ordinal};
-use crate::base::units::Millis;
+use crate::base::{EntryId, Millis, Ordinal};
 use crate::read::transcript::{Entry, EntryKind};
 
 /// Most entries beside the chain that are looked at before a response, as hostile files may have any number.

@@ -10,8 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Call, Calls};
 use super::file::FileResponse;
-use crate::base::id::{EntryId, HasSymbols, Moved, Ordinal, Symbol, has_symbols};
-use crate::base::units::{Millis, Tokens};
+use crate::base::id::Moved;
+use crate::base::{EntryId, HasSymbols, Millis, Ordinal, Symbol, Tokens, has_symbols};
 use crate::read::input::{Diagnostics, Kind, Usage, UsageProblem};
 use crate::read::transcript::{Entry, EntryKind, ResponseLine, ServerVerdict, Sign, StopReason};
 

@@ -4,9 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::History;
-use crate::base::id::Symbol;
-use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::{Symbol, Tokens, Ttl};
 use crate::read::capture::WireRequest;
 use crate::read::input::Usage;
 

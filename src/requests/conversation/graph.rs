@@ -10,8 +10,7 @@ use rustc_hash::FxHashMap;
 use super::between::{Between, Call, Calls, Trail};
 use super::file::FileResponse;
 use super::gathered::{Gathered, ResponseKey, begin_response, is_message};
-use crate::base::id::{EntryId, Ordinal, Symbol};
-use crate::base::units::Tokens;
+use crate::base::{EntryId, Ordinal, Symbol, Tokens};
 use crate::read::input::{Diagnostics, Kind};
 use crate::read::transcript::{Entry, EntryKind, NestedContent};
 

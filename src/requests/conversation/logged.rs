@@ -6,10 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::agents::{At, Placed};
 use super::{History, RequestIndex};
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
+use crate::base::{Client, Order as _, Symbol, Tokens};
 use crate::read::agent::AgentRequest;
 use crate::read::input::Kind;
 

@@ -57,14 +57,10 @@ use join::Files;
 use origin::Copies;
 use rustc_hash::FxHashMap;
 
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Ordinal, Symbol, Symbols};
-use crate::base::model::{Facts, Models};
-use crate::base::order::Ordered as _;
-use crate::base::project::ProjectNaming;
-use crate::base::units::{Millis, Picodollars, Tokens};
-use crate::base::zone::Zone;
+use crate::base::{
+    ByKey, Client, EntryId, Facts, Millis, Models, Ordered as _, Ordinal, Picodollars,
+    ProjectNaming, Symbol, Symbols, Tokens, Zone,
+};
 use crate::read::agent::{AgentRequest, LimitReading, Vendor};
 use crate::read::capture::WireRequest;
 use crate::read::input::{Diagnostics, PriceTier, Usage};

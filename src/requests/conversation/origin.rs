@@ -13,8 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::file::FileResponse;
 use super::gathered::ResponseKey;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::{EntryId, Millis, Symbol};
 use crate::read::transcript::AgentNote;
 
 /// Response, by its index among those of all files.
@@ -326,7 +325,7 @@ pub(super) fn agent_types(notes: &[AgentNote]) -> FxHashMap<Symbol, Symbol> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::id::Symbols;
+    use crate::base::Symbols;
 
     #[test]
     fn a_result_counts_before_the_call() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::file::{FileBuilder, FileConversation, build};
 use super::join::Files;
 use super::{History, PassedOver};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::read::agent::{AgentFile, database};
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;

@@ -9,8 +9,7 @@ use super::between::Trail;
 use super::file::FileResponse;
 use super::gathered::Gathered;
 use super::graph::Graph;
-use crate::base::id::EntryId;
-use crate::base::units::Millis;
+use crate::base::{EntryId, Millis};
 use crate::read::transcript::{Entry, EntryKind};
 
 /// Most results and most entries that a search for results beside the path looks at.

@@ -12,7 +12,7 @@ use std::iter;
 
 use super::gathered::Gathered;
 use super::graph::Graph;
-use crate::base::id::{EntryId, Ordinal};
+use crate::base::{EntryId, Ordinal};
 use crate::read::transcript::{Collapse, Entry, EntryKind, Preserved};
 
 /// Number of responses after the last entry that a compaction kept that are looked at, and of entries before

@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::DifferenceKind;
 use super::messages::{CLEARED, common_start};
 use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
-use crate::base::order::Order as _;
-use crate::base::wording::{counted, grouped};
+use crate::base::{Order as _, counted, grouped};
 
 /// What became of a block of an earlier prompt, or of the blocks from it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::PromptView;
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::read::capture::WireRequest;
 use crate::read::input::only_value;
 use crate::requests::conversation::History;

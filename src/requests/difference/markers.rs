@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::messages::differing;
 use super::view::PromptView;
 use super::{Difference, DifferenceKind, Pair};
-use crate::base::ttl::Ttl;
+use crate::base::Ttl;
 use crate::read::capture::{BETA_HEADER, WireMarker, WireNodeId};
 
 /// Differences between the markers of two requests.

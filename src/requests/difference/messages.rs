@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::altered::{Alteration, GoneFrom, alteration};
 use super::view::PromptView;
 use super::{Difference, DifferenceKind, Pair};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::read::capture::{BlockKind, Part, WireNodeId};
 
 /// Text with which Claude Code replaces an old result.

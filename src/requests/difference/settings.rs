@@ -6,8 +6,7 @@ use serde_json::value::RawValue;
 
 use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
 use super::{Difference, DifferenceKind};
-use crate::base::by_key::ByKey;
-use crate::base::order::Ordered as _;
+use crate::base::{ByKey, Ordered as _};
 use crate::read::input::only_value;
 
 /// Setting that is part of the prefix.

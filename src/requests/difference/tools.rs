@@ -9,7 +9,7 @@ use super::altered::reordered;
 use super::messages::differing;
 use super::view::changed_field;
 use super::{Difference, DifferenceKind, Pair};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::read::capture::ATTRIBUTION;
 use crate::read::input::{Text, only_value};
 

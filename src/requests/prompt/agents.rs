@@ -14,9 +14,7 @@
 
 use super::trace::{Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use super::{Kept, SharedPrefix, Step, StepKind, first_step};
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Client, Symbol, Tokens};
 use crate::read::agent::AgentRequest;
 use crate::requests::conversation::{History, RequestIndex};
 

@@ -9,8 +9,7 @@ use super::build::Kept;
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
 use super::measured::MeasuredRule;
 use super::{Step, StepKind};
-use crate::base::id::Symbol;
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Millis, Symbol, Tokens};
 use crate::requests::conversation::{History, Request};
 
 /// First version whose recaps and suggestions extended the cached prefix in measured sessions.

@@ -15,9 +15,7 @@ use super::trace::{
     BackgroundWrite, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
 };
 use super::{Step, StepKind, is_kept};
-use crate::base::id::Symbol;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Symbol, Tokens, Ttl};
 use crate::read::input::ServiceTier;
 use crate::requests::conversation::{History, Place, Request, RequestIndex, Rewrite};
 

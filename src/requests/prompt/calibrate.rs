@@ -18,8 +18,7 @@ use super::background::{BackgroundHabits, BackgroundMemory, ExpectedBackground};
 use super::build::Kept;
 use super::shared_prefix::{PrefixMemory, SharedPrefixes, Siblings};
 use super::{Step, StepKind};
-use crate::base::id::Symbol;
-use crate::base::units::Tokens;
+use crate::base::{Symbol, Tokens};
 use crate::requests::conversation::{History, Request};
 
 /// Estimates for one request.
@@ -243,7 +242,7 @@ impl ClientVersions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::id::Symbols;
+    use crate::base::Symbols;
 
     #[test]
     fn a_session_does_not_learn_from_itself() {

@@ -16,8 +16,7 @@ use super::calibrate::COMMON_TAIL;
 use super::split::Landmarks;
 use super::trace::{Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use super::{Step, StepKind, is_break};
-use crate::base::id::Symbol;
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Symbol, Tokens};
 use crate::read::capture::{
     BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
 };

@@ -1,6 +1,6 @@
 //! Counting of prefixes by a service: in its tokens, from a minimum on, in whole steps.
 
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 
 /// Service's way to count prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

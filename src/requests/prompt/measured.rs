@@ -7,7 +7,7 @@
 use super::build::Kept;
 use super::calibrate::ClientVersion;
 use super::{LOOKBACK, Step};
-use crate::base::words::words;
+use crate::base::words;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
 words! {

@@ -59,9 +59,7 @@ pub(crate) use calibrate::ClientVersion;
 use calibrate::ClientVersions;
 use measured::{LaterKept, grace, of_attempt, of_long_step, of_step};
 
-use crate::base::ttl::{TierTtl, Ttl};
-use crate::base::units::Tokens;
-use crate::base::words::words;
+use crate::base::{TierTtl, Tokens, Ttl, words};
 use crate::read::capture::WireRequest;
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{History, Request, RequestIndex};

@@ -13,8 +13,7 @@ use blake2::{Blake2b, Digest};
 use rustc_hash::FxHashMap;
 
 use super::calibrate::ClientVersion;
-use crate::base::id::Symbol;
-use crate::base::units::Tokens;
+use crate::base::{Symbol, Tokens};
 use crate::requests::conversation::{History, Request};
 
 /// Most observations of a kind that are kept of each client version. More add nothing, and slow a large
@@ -192,7 +191,7 @@ fn nearest(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::id::Symbols;
+    use crate::base::Symbols;
 
     /// Observations of versions, each as often as given, in one project of many sessions.
     fn observed(versions: &[(&str, usize)], symbols: &mut Symbols) -> Vec<Observation> {

@@ -121,7 +121,7 @@ fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
 
     fn tree(parents: &[Option<usize>]) -> Vec<Node> {
         let node = |parent: &Option<usize>| Node::new(parent.map(NodeId::at), Tokens::ZERO);

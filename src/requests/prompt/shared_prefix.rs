@@ -16,8 +16,7 @@ use super::build::Kept;
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
 use super::observations::{Observation, Observations, Sample, kind};
 use super::{Step, StepKind};
-use crate::base::id::Symbol;
-use crate::base::units::Tokens;
+use crate::base::{Symbol, Tokens};
 use crate::requests::content::Ratio;
 use crate::requests::conversation::{History, Request};
 

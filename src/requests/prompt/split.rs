@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::trace::{Node, NodeId, PromptTrace};
-use crate::base::units::Basis;
+use crate::base::Basis;
 use crate::read::capture::{Landmark, shared};
 
 /// Landmarks of the bytes of a tree's blocks.

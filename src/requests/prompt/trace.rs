@@ -15,10 +15,7 @@ use std::sync::{Arc, OnceLock};
 use super::counting::Counting;
 use super::paths::Paths;
 use super::split::{Landmarks, SplitTrace};
-use crate::base::id::Symbol;
-use crate::base::refusal::Refusal;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Millis, Tokens};
+use crate::base::{Basis, Millis, Refusal, Symbol, Tokens, Ttl};
 
 /// Number of positions that a marker looks back for an entry, including its own.
 pub const LOOKBACK: u32 = 20;

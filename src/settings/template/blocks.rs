@@ -5,8 +5,7 @@ use jsonc_parser::ast::{Object, Value as Node};
 use super::super::root::Root;
 use super::super::text::{Edits, SettingsError, range};
 use super::{Change, MARKER, MarkerChange, MarkerPlace, PatchError};
-use crate::base::order::Order as _;
-use crate::base::ttl::Ttl;
+use crate::base::{Order as _, Ttl};
 
 /// Blocks of a prompt, in prompt order.
 pub(super) struct Blocks<'a> {

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::root::Root;
 use super::text::{Edits, SettingsError, SettingsText, range};
+use crate::base::Ttl;
 use crate::base::toml_text::line_and_column;
-use crate::base::ttl::Ttl;
 use crate::simulate::cache::Refusal;
 use crate::simulate::strategy::{MarkerDesign, Placement};
 use blocks::Blocks;

@@ -22,8 +22,7 @@ use rustc_hash::FxHashMap;
 
 use super::TokenRatio;
 use super::outcome::Outcome;
-use crate::base::id::Symbol;
-use crate::base::units::{Basis, Millis, Tokens};
+use crate::base::{Basis, Millis, Symbol, Tokens};
 use crate::requests::prompt::{Counting, NodeId, Paths, Prompt, PromptTrace};
 
 /// Rules of an automatic prefix cache; writes are free.

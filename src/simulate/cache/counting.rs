@@ -6,7 +6,7 @@
 //! rules of markers apply.
 
 use super::TokenRatio;
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Tokens};
 use crate::requests::prompt::{
     BackgroundWrite, Counting, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
 };

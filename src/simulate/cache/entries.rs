@@ -9,9 +9,7 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::id::Symbol;
-use crate::base::ttl::{Lifetimes, Ttl};
-use crate::base::units::Millis;
+use crate::base::{Lifetimes, Millis, Symbol, Ttl};
 use crate::requests::prompt::{NodeId, Paths};
 
 /// Separate cache: entries are found only by requests and markers of the same partition.

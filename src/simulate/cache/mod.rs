@@ -34,9 +34,7 @@ pub use stored::{StoredCache, StoredContext, Storing, simulate_stored};
 
 use smallvec::SmallVec;
 
-use crate::base::ttl::{Lifetimes, Ttl, TtlPlan};
-use crate::base::units::Tokens;
-use crate::base::words::words;
+use crate::base::{Lifetimes, Tokens, Ttl, TtlPlan, words};
 use crate::requests::prompt::{Level, Marker, NodeId};
 
 /// Caching policy: markers, and the open points of the rules.

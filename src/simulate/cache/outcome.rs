@@ -4,9 +4,7 @@
 //! reasons apply, the first in the order of [`Refusal`] is given.
 
 use super::Sent;
-use crate::base::refusal::Refusal;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Refusal, Tokens, Ttl};
 use crate::requests::prompt::NodeId;
 
 /// Billing of one prompt.

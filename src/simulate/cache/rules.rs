@@ -6,7 +6,7 @@ use super::stored::{StoredCache, simulate_stored};
 use super::{
     BetaKey, Lookback, Markers, Outcome, Policy, Reading, TokenRatio, TtlChange, simulate,
 };
-use crate::base::ttl::{Lifetimes, TierTtl, Ttl, TtlPlan};
+use crate::base::{Lifetimes, TierTtl, Ttl, TtlPlan};
 use crate::requests::prompt::{Counting, PromptTrace};
 
 /// Rules of a service's cache, by family.

@@ -10,8 +10,7 @@ use std::collections::BinaryHeap;
 use super::entries::{Entries, Partition};
 use super::outcome::{Outcome, refusal};
 use super::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Millis, Tokens};
+use crate::base::{Basis, Millis, Tokens, Ttl};
 use crate::requests::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace, Repair};
 
 /// Applies the rules to every prompt, in order.

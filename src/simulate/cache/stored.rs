@@ -6,7 +6,7 @@
 //! again at every use.
 
 use super::outcome::Outcome;
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Millis, Tokens};
 use crate::requests::prompt::{Counting, NodeId, Prompt, PromptTrace};
 
 /// Rules of a service that stores contexts.

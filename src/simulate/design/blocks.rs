@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Tokens};
 use crate::read::capture::{
     BlockKind, Landmark, Part, TokenCounting, WireNodeId, WireTree, landmarks,
 };

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::blocks::{Contents, PromptBlock};
 use super::layout::Layout;
 use super::{Deferral, Deferred};
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
 use crate::read::harness::tool_rank;
 

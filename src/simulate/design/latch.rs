@@ -8,9 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
 
 use super::blocks::BlockTree;
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::units::Tokens;
+use crate::base::{ByKey, Symbol, Tokens};
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::read::input::only_value;
 use crate::requests::conversation::{History, RequestIndex};

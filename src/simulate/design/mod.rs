@@ -25,8 +25,8 @@ pub use redesign::{Redesigned, ToolSearch, redesign};
 
 use serde::Deserialize;
 
+use crate::base::Tokens;
 use crate::base::bounded::SizeOrZero;
-use crate::base::units::Tokens;
 
 /// Prompt design; the default one sends everything as it was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]

@@ -8,7 +8,7 @@ use super::deferral::{Expansion, ToolId};
 use super::latch::{Sessions, System};
 use super::layout::{Ends, Layout, Layouts, markers};
 use super::{PromptDesign, Scopes};
-use crate::base::units::{Basis, Millis, Tokens};
+use crate::base::{Basis, Millis, Tokens};
 use crate::read::capture::WireNodeId;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::{ContentId, Contents, PromptBlock};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::read::capture::{Part, plain_text, text_block};
 use crate::requests::conversation::RequestIndex;
 

@@ -3,8 +3,7 @@
 use super::equivalents::{Equivalents, Multipliers};
 use super::trace::trace;
 use super::{ForkPlan, PlanError, VARIANTS, Variant};
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{Millis, Picodollars, Tokens, Ttl};
 use crate::read::input::PriceTier;
 use crate::simulate::cache::{Outcome, simulate};
 use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};

@@ -10,8 +10,7 @@ use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Picodollars, Tokens, Ttl};
 use crate::simulate::pricing::Rates;
 
 /// Parts into which a token is divided.

@@ -36,8 +36,7 @@ pub use equivalents::{Equivalents, Multipliers};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::{Tokens, Ttl};
 
 /// Largest number of children in a plan.
 pub const MOST_CHILDREN: usize = 10_000;

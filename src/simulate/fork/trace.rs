@@ -1,8 +1,7 @@
 //! Construction of the requests of a plan that is forked in one way.
 
 use super::{ForkPlan, Part, Shares, Start, Variant};
-use crate::base::id::{Symbol, Symbols};
-use crate::base::units::{Basis, Millis, Tokens};
+use crate::base::{Basis, Millis, Symbol, Symbols, Tokens};
 use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 
 /// Start of the first child, in milliseconds: late enough for every earlier request.

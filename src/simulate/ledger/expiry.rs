@@ -1,8 +1,7 @@
 //! Expiries of a conversation's cache under a strategy.
 
 use super::{Ledger, StrategyColumn};
-use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::{Tokens, Ttl};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::StepKind;
 use crate::simulate::strategy::Purpose;

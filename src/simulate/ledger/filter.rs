@@ -5,11 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::units::Millis;
-use crate::base::wording::{counted, nearest, suggestion};
+use crate::base::{ByKey, Client, Millis, Symbol, counted, nearest, suggestion};
 use crate::requests::conversation::{History, Request, RequestIndex, project_names};
 
 /// Reported requests of a session.

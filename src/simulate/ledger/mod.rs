@@ -18,10 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 
-use crate::base::by_key::ByKey;
-use crate::base::order::side_by_side;
-use crate::base::ttl::{Ttl, TtlPlan};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Picodollars, Tokens, Ttl, TtlPlan, side_by_side};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};

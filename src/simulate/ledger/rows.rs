@@ -1,7 +1,7 @@
 //! Rows of the ledger: one request under one strategy.
 
 use super::{Ledger, StrategyColumn};
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, Millis, Picodollars, Tokens};
 use crate::read::input::Usage;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::cache::{Outcome, Refusal};

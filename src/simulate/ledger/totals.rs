@@ -4,9 +4,7 @@ use derive_more::AddAssign;
 
 use super::filter::Selection;
 use super::{Ledger, Row, StrategyColumn};
-use crate::base::by_key::ByKey;
-use crate::base::known::KnownSum;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, KnownSum, Picodollars, Tokens};
 
 /// Sum of some rows of one strategy.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]

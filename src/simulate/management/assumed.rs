@@ -3,8 +3,7 @@
 use super::Management;
 use super::clearing::{Microcompaction, ResultBudget};
 use super::compaction::{Compaction, MemoryUpdates, SessionMemory};
-use crate::base::units::Tokens;
-use crate::base::wording::{counted, grouped};
+use crate::base::{Tokens, counted, grouped};
 
 const BEHAVIOUR: &str = "the agent may have acted differently, and have read again what was taken \
                          away";

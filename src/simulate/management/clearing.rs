@@ -7,8 +7,7 @@ use super::Parts;
 use super::conversation::Conversation;
 use super::pieces::{Content, PieceId, PieceTree};
 use crate::base::bounded::{Count, Duration, Length, Size};
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
+use crate::base::{Order as _, Tokens};
 
 /// Microcompaction by time, by the service, or both, in main conversations only.
 ///

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::Trigger;
 use super::conversation::{Conversation, MemoryState, Oldest, Part, Rounds};
 use super::pieces::PieceTree;
+use crate::base::Tokens;
 use crate::base::bounded::{Count, CountOrNone, Percent, Size, SizeOrZero};
-use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 
 /// Full compaction, in every conversation; it replaces the recorded ones.

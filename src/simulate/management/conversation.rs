@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::Breaker;
 use super::pieces::{Content, PieceId, is_result, sum};
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::read::transcript::{ContentKind, ContentSource};
 use crate::requests::conversation::{History, Request, RequestIndex};
 

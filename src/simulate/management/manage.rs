@@ -10,7 +10,7 @@ use super::pieces::{
 use super::rewrite::{Path, Rewrite, Sent, Sink, Sizes};
 use super::{Management, Parts, Trigger};
 use crate::base::model::PrefixCheck;
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Millis, Tokens};
 use crate::read::transcript::{ContentKind, ContentSource};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, Request, RequestIndex};

@@ -37,8 +37,7 @@ pub(crate) use manage::{manage, sketch};
 
 use std::fmt;
 
-use crate::base::units::Tokens;
-use crate::base::wording::grouped;
+use crate::base::{Tokens, grouped};
 
 /// Method of keeping the context small, with its trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

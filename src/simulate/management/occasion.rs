@@ -3,7 +3,7 @@
 use super::clearing::Microcompaction;
 use super::pieces::rough;
 use super::{Management, Parts, Trigger};
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::read::transcript::ContentSource;
 use crate::requests::conversation::{History, Request};
 

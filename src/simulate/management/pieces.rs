@@ -7,8 +7,7 @@
 use smallvec::SmallVec;
 
 use super::PLACEHOLDER;
-use crate::base::id::Ordinal;
-use crate::base::units::Tokens;
+use crate::base::{Ordinal, Tokens};
 use crate::read::harness::COMPACTABLE_TOOLS;
 use crate::read::transcript::{ContentKind, ContentSource};
 use crate::requests::content::{FRAME_BYTES, Ratios, is_explained, share, weight};

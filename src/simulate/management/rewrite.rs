@@ -4,7 +4,7 @@
 //! parent, and later prompts follow.
 
 use super::conversation::Conversation;
-use crate::base::units::{Basis, Millis, Tokens};
+use crate::base::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 
 /// Difference between a prompt's path through the tree and the recorded one.

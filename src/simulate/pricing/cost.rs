@@ -5,8 +5,8 @@ use jiff::civil::{Date, DateTime};
 
 use super::table::{ModelPrices, PriceTable};
 use super::{Factors, Multiplier, Rate, Rates};
-use crate::base::model::{Platform, is_fast, platform};
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::model::{is_fast, platform};
+use crate::base::{Millis, Picodollars, Platform, Tokens};
 use crate::read::input::{PriceTier, PromptSplit, ServiceTier};
 use crate::simulate::cache::Outcome;
 

@@ -10,8 +10,7 @@ use toml::de::{DeTable, Deserializer};
 
 use super::table::{ModelPrices, PriceTable};
 use super::{Factors, Hours, Multiplier, Rate, Rates, per_million, per_unit};
-use crate::base::by_key::ByKey;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
 /// Schema of a price file.

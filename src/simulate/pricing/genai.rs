@@ -11,8 +11,7 @@ use serde_json::value::RawValue;
 use super::file::{ModelAt, PriceError, hours};
 use super::partial::{Class, ForeignPrices, Partials, TOO_MANY_TERMS, Terms};
 use super::{Multiplier, per_million_rounded};
-use crate::base::by_key::ByKey;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
 /// Providers whose models have their own names; other providers are a prefix of their models' names.

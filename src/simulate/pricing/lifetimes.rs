@@ -3,8 +3,7 @@
 
 use super::request_rates::price_context;
 use super::table::PriceTable;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Picodollars, Tokens, Ttl};
 use crate::read::input::Usage;
 use crate::requests::conversation::{History, RequestIndex};
 

@@ -31,7 +31,7 @@ use jiff::civil::{Date, DateTime};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
 /// Picodollars per token in a dollar per million tokens.

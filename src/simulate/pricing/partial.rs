@@ -6,9 +6,7 @@ use jiff::civil::Date;
 
 use super::table::ModelPrices;
 use super::{Factors, Hours, Multiplier, Rate, Rates};
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Order as _, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
 /// Class of tokens of a price.

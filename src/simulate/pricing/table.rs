@@ -8,9 +8,8 @@ use jiff::civil::Date;
 use super::file::PriceError;
 use super::partial::ForeignPrices;
 use super::{Factors, Multiplier, Rate, file, genai, litellm};
-use crate::base::by_key::ByKey;
-use crate::base::model::{BUILT_IN, JsonShape, Platform};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::model::{BUILT_IN, JsonShape};
+use crate::base::{ByKey, Picodollars, Platform, Tokens};
 use crate::read::input::ServiceTier;
 
 /// Built-in prices of other providers.

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use super::Provider;
 use super::unmarked::Unmarked;
-use crate::base::by_key::ByKey;
-use crate::base::units::Tokens;
+use crate::base::{ByKey, Tokens};
 use crate::requests::conversation::History;
 use crate::requests::prompt::PromptTrace;
 

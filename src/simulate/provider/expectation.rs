@@ -11,9 +11,7 @@
 
 use super::own_cache::OWN_CACHE;
 use super::{HOUR, Provider, rules_of};
-use crate::base::client::Client;
-use crate::base::units::Tokens;
-use crate::base::words::words;
+use crate::base::{Client, Tokens, words};
 use crate::read::agent::AgentRequest;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::cache::Rules;

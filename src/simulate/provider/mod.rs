@@ -27,9 +27,7 @@ pub(crate) use own_cache::{OWN_CACHE, of_own_caches};
 pub(crate) use unmarked::{Unmarked, recorded};
 pub use unmarked::{has_unreported_writes, rules_of};
 
-use crate::base::model::Facts;
-use crate::base::ttl::Lifetimes;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{Facts, Lifetimes, Millis, Picodollars, Tokens};
 use crate::read::input::PriceTier;
 use crate::requests::conversation::History;
 use crate::simulate::cache::{
@@ -474,7 +472,7 @@ pub fn token_ratio(facts: &Facts) -> TokenRatio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::model::Models;
+    use crate::base::Models;
 
     #[test]
     fn only_claudes_later_vocabulary_is_converted() {

@@ -5,9 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::units::Tokens;
+use crate::base::{Client, Symbol, Tokens};
 use crate::requests::conversation::{History, Request, RequestIndex};
 
 /// Reason not to simulate such requests, in words.

@@ -5,7 +5,7 @@
 //! saved and nothing is lost.
 
 use super::{ALL, Provider, Service, Writes, expectation};
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Tokens};
 use crate::read::input::Usage;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace};

@@ -5,7 +5,7 @@
 //! applicable: its figures would be those of the record, and their difference from another strategy
 //! would look like a saving.
 
-use crate::base::words::words;
+use crate::base::words;
 use crate::requests::conversation::History;
 use crate::requests::prompt::{Marker, Prompt, PromptTrace};
 use crate::simulate::provider::OWN_CACHE;

@@ -8,7 +8,7 @@ use enumset::{EnumSet, enum_set};
 use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use super::search::Search;
 use super::{Strategy, StrategyKind};
-use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::base::{TierTtl, Ttl, TtlPlan};
 use crate::simulate::design::{
     Attribution, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
 };

@@ -16,8 +16,7 @@ use super::run::{Drawing, Material, Prepared, Simulated};
 use super::search::{self, Search};
 use super::stored::{self, Storage};
 use super::{Assumptions, Strategy, StrategyKind};
-use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
-use crate::base::units::Tokens;
+use crate::base::{TierTtl, Tokens, Ttl, TtlPlan};
 use crate::requests::prompt::{Edits, Prompt, PromptTrace};
 use crate::simulate::cache::{
     AutomaticPolicy, BetaKey, Lookback, Rules, TokenRatio, counted, simulate_automatic,

@@ -12,8 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::design::Starts;
 use super::plan::Plan;
-use crate::base::id::Symbol;
-use crate::base::units::{Basis, Millis, Tokens};
+use crate::base::{Basis, Millis, Symbol, Tokens};
 use crate::read::capture::{Part, WireNodeId, WireTree};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};

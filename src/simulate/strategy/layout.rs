@@ -8,9 +8,7 @@ use enumset::EnumSet;
 
 use super::design::{Anchor, KeepAlive, Layout, MOST_MARKERS};
 use super::plan::{Plan, Role};
-use crate::base::order::Order as _;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
+use crate::base::{Millis, Order as _, Tokens, Ttl};
 use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Step};
 use crate::simulate::cache::{LOOKBACK, Lookback, Repeats};
 

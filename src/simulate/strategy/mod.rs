@@ -49,8 +49,7 @@ use plan::Plan;
 use run::{run, simulate_design};
 use search::Search;
 
-use crate::base::ttl::{Lifetimes, TtlPlan};
-use crate::base::wording::counted;
+use crate::base::{Lifetimes, TtlPlan, counted};
 use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::{BetaKey, Lookback, Markers, Policy, Reading, TtlChange};
 use crate::simulate::design::PromptDesign;

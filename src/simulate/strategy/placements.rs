@@ -4,7 +4,7 @@ use super::design::{Design, Layout};
 use super::layout::place;
 use super::plan::Plan;
 use super::{Strategy, StrategyKind};
-use crate::base::ttl::{Ttl, TtlPlan};
+use crate::base::{Ttl, TtlPlan};
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::cache::{Lookback, Markers};
 

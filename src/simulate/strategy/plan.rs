@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::run::Sent;
-use crate::base::units::Tokens;
-use crate::base::words::words;
+use crate::base::{Tokens, words};
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::cache::Repeats;
 use crate::simulate::design::ToolSearch;

@@ -9,9 +9,7 @@ use super::applicability::{Applicability, Obstacle, differs, has_several_session
 use super::design::{Design, Layout, Starts};
 use super::plan::{Plan, Purpose, Role};
 use super::{Assumptions, Strategy, StrategyKind, forks, layout};
-use crate::base::order::Order as _;
-use crate::base::ttl::TtlPlan;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::{Millis, Order as _, Picodollars, Tokens, TtlPlan};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace, Step};

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::design::{Anchor, Design, KeepAlive, Layout};
 use super::run::{ChainCosts, Material, Prepared, Simulated};
-use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::base::{TierTtl, Ttl, TtlPlan};
 
 /// Set of designs that are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,7 @@
 
 use super::plan::Purpose;
 use super::run::{Added, AddedRun, Material, Simulated};
-use crate::base::order::side_by_side;
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
-use crate::base::wording::{duration, grouped};
+use crate::base::{Basis, Millis, Picodollars, Tokens, duration, grouped, side_by_side};
 use crate::simulate::cache::{Outcome, Storing, simulate_stored};
 use crate::simulate::provider::Writes;
 

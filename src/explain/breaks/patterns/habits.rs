@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::{Ground, Pattern, PatternEvidence, counted, rests_on};
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::read::transcript::Sign;

@@ -3,10 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::{Ground, Pattern, PatternEvidence, counted};
-use crate::base::id::Symbol;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
-use crate::base::wording::grouped;
+use crate::base::{Picodollars, Symbol, Tokens, Ttl, grouped};
 use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::requests::conversation::{ConversationKey, RequestIndex};

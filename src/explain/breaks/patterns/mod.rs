@@ -15,11 +15,8 @@ use serde::Serialize;
 
 use super::Cause;
 use super::find::{Break, Breaks};
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
 use crate::base::wording;
-use crate::base::words::words;
+use crate::base::{Order as _, Picodollars, Symbol, words};
 use crate::read::transcript::Sign;
 use crate::requests::conversation::{ConversationKey, History, RequestIndex};
 use crate::requests::prompt::Step;

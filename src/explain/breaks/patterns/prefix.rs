@@ -1,9 +1,7 @@
 //! Patterns of changes in front of the cached messages.
 
 use super::{Ground, Pattern, PatternEvidence, counted, rests_on};
-use crate::base::by_key::ByKey;
-use crate::base::units::Tokens;
-use crate::base::wording::grouped;
+use crate::base::{ByKey, Tokens, grouped};
 use crate::explain::breaks::find::Break;
 use crate::explain::breaks::{Cause, Confidence};
 use crate::read::transcript::Sign;

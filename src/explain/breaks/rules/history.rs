@@ -2,8 +2,7 @@
 //! that continues the session and renders system prompt, tools and reminders again.
 
 use super::timing::LONGEST_DELAY;
-use crate::base::units::Tokens;
-use crate::base::wording::grouped;
+use crate::base::{Tokens, grouped};
 use crate::explain::breaks::case::{Case, READ_FIELD};
 use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};

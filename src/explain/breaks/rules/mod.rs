@@ -12,7 +12,7 @@ use super::case::Case;
 use super::readable::Readable;
 use super::snapshots::{Comparison, FrontPart, compared};
 use super::{Candidate, Cause, Confidence};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::read::agent::Vendor;
 use crate::simulate::provider::OWN_CACHE;
 

@@ -2,9 +2,7 @@
 //! messages), by signs and by the readable length.
 
 use super::history::rewrite_confidence;
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::units::Tokens;
+use crate::base::{Client, Symbol, Tokens};
 use crate::explain::breaks::case::Case;
 use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};

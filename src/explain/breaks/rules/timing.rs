@@ -1,8 +1,6 @@
 //! Rules on time and size: expired, not yet written, too short, too far back, or dropped.
 
-use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
-use crate::base::wording::duration;
+use crate::base::{Tokens, Ttl, duration};
 use crate::explain::breaks::case::Case;
 use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence};

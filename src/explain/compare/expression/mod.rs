@@ -42,7 +42,7 @@ use parse::ExpressionProblem as Problem;
 use parse::is_plain;
 use rust_decimal::Decimal;
 
-use crate::base::words::words;
+use crate::base::words;
 
 /// Condition on strategies.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 use rust_decimal::Decimal;
 
 use super::{Arithmetic, Comparator, Condition, Operand, Reference, StrategyMetric};
-use crate::base::wording::{nearest, suggestion};
+use crate::base::{nearest, suggestion};
 
 /// Depth of the deepest nesting of operations, including chains and parentheses. The stack bears it
 /// easily, and nobody writes more.

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::failure::Failure;
 use super::open::Database;
 use super::row::Row;
-use crate::base::id::{EntryId, Symbol};
+use crate::base::{EntryId, Symbol};
 use crate::read::agent::AgentFile;
 use crate::read::agent::opencode::Session;
 use crate::read::input::Text;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use super::open::Database;
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::read::agent::Rejected;
 use crate::read::agent::time::Time;
 use crate::read::input::{Count, Kind, Text, moment_in_utc, repaired_value};

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::open::Database;
 use super::{DatabaseFormat, FORMATS, program_of};
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::read::agent::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::read::input::{Kind, List, Text};
 

@@ -16,8 +16,7 @@ use usage::Counters;
 use super::calls::{Call, Conversation, Place, Turn, place};
 use super::spans::{Role, Spans};
 use super::{AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Vendor};
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
+use crate::base::{Client, EntryId, Symbol};
 use crate::read::input::{Kind, Text, Usage};
 
 /// Types of observations.
@@ -234,7 +233,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Tokens;
+    use crate::base::Tokens;
     use crate::read::agent::Follows;
     use crate::read::agent::testing::read;
 

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Deserializer};
 
 use super::usage::Counters;
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::read::input::{List, Shape, Text, moment_in_utc};
 
 /// Observation, or a page or trace that holds some.

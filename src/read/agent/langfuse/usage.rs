@@ -6,8 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::base::by_key::ByKey;
-use crate::base::units::Tokens;
+use crate::base::{ByKey, Tokens};
 use crate::read::agent::Rejected;
 use crate::read::agent::figure::Figure;
 use crate::read::agent::request::{tell_nothing, tokens};

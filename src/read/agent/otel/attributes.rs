@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::names;
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 use crate::read::agent::figure::Figure;
 use crate::read::input::{Count, Dollars, Shape, Text, default_for};
 

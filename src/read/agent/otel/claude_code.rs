@@ -12,9 +12,7 @@ use super::figures::Figures;
 use super::moment::Moment;
 use super::names;
 use super::origin::Origin;
-use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::agent::calls::{Conversation, Place, Turn};
 use crate::read::agent::spans::Role;
 use crate::read::agent::{AgentFile, AgentRequest, Rejected};
@@ -218,7 +216,7 @@ fn by_figures(draft: &Draft, file: &AgentFile) -> EntryId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::{Picodollars, Tokens};
+    use crate::base::{Picodollars, Tokens};
     use crate::read::agent::Follows;
     use crate::read::agent::testing::read;
     use crate::read::input::ServiceTier;

@@ -3,7 +3,7 @@
 use super::attributes::Attributes;
 use super::figures::{Custom, Figures, InputFigure, Scope, Scopes};
 use super::names;
-use crate::base::id::{EntryId, Symbol};
+use crate::base::{EntryId, Symbol};
 use crate::read::agent::calls::{Call, Conversation, Place, Turn};
 use crate::read::agent::spans::Spans;
 use crate::read::agent::{AgentFile, AgentRequest, Rejected, Vendor};

@@ -177,8 +177,7 @@ impl LineFormat for SpanLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::client::Client;
-    use crate::base::units::Tokens;
+    use crate::base::{Client, Tokens};
     use crate::read::agent::testing::read;
     use crate::read::agent::{AgentRequest, Follows};
 

@@ -3,7 +3,7 @@
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::read::agent::figure::Figure;
 use crate::read::input::{Count, Text, default_for, ignore_list, moment};
 

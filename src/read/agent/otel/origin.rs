@@ -3,8 +3,7 @@
 use super::attributes::Attributes;
 use super::export::Resource;
 use super::names;
-use crate::base::client::Client;
-use crate::base::id::Symbol;
+use crate::base::{Client, Symbol};
 use crate::read::agent::AgentFile;
 use crate::read::input::{Shape, Text};
 

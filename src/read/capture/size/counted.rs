@@ -9,9 +9,7 @@ use serde_json::value::RawValue;
 use super::super::block::{Block, BlockKind};
 use super::super::canonical::write_canonical;
 use super::super::tree::Part;
-use crate::base::by_key::ByKey;
-use crate::base::model::{Facts, Tokenizer};
-use crate::base::vocabulary::Vocabulary;
+use crate::base::{ByKey, Facts, Tokenizer, Vocabulary};
 use crate::read::rendered::{Frames, Scale, document_tokens, image_tokens, tool_line, written};
 
 /// Place of a block in a prompt.

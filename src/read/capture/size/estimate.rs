@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::super::block::Block;
 use super::super::tree::Part;
-use crate::base::model::Tokenizer;
+use crate::base::Tokenizer;
 use crate::read::rendered::{document_tokens, image_tokens};
 
 /// Frame of each block, in tokens. The overheads were measured on real exchanges.
@@ -199,7 +199,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::base::model::Models;
+    use crate::base::Models;
 
     fn tokenizer(model: &str) -> Arc<Tokenizer> {
         Models::built_in().facts(model).tokenizer

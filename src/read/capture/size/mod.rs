@@ -11,7 +11,7 @@ use counted::Counted;
 pub(super) use counted::{Deferred, DeferredTool, Place, Role};
 
 use super::block::Block;
-use crate::base::model::Facts;
+use crate::base::Facts;
 use crate::read::input::Shape;
 
 /// Method of counting tokens (`--tokens`).

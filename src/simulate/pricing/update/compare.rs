@@ -4,8 +4,7 @@ use jiff::ToSpan;
 use jiff::civil::{Date, DateTime, Time, time};
 
 use super::PriceChange;
-use crate::base::order::Ordered as _;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Ordered as _, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{Hours, ModelPrices, PriceTable, Rate, Rates};
 

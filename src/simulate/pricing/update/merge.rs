@@ -9,8 +9,7 @@ use std::cmp::Ordering;
 
 use jiff::civil::{Date, time};
 
-use crate::base::by_key::ByKey;
-use crate::base::units::Tokens;
+use crate::base::{ByKey, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::partial::{ForeignPrices, Partial, Terms};
 use crate::simulate::pricing::{Factors, ModelPrices, PriceTable, Rate};

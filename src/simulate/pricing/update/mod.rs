@@ -13,8 +13,7 @@ use jiff::civil::{Date, DateTime};
 use super::file::PriceError;
 use super::partial::ForeignPrices;
 use super::table::{Foreign, ModelPrices, PriceTable};
-use crate::base::by_key::ByKey;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
 use compare::Comparison;

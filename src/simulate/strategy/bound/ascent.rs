@@ -4,7 +4,7 @@
 //! prefixes on a path may all be as long. A jump pointer from each node over many others, with the
 //! least size among them, makes the ascent logarithmic (the skew-binary jumps of Myers, 1983).
 
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::requests::prompt::{Node, NodeId};
 
 /// Jump pointer of a node.

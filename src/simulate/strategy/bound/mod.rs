@@ -23,8 +23,7 @@ use self::state::{Choice, cheapest_choices};
 use self::thread::{Thread, threads};
 use super::plan::Purpose;
 use super::run::{Added, AddedRun, Material, Simulated};
-use crate::base::order::{Order as _, side_by_side};
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, Millis, Order as _, Picodollars, Tokens, side_by_side};
 use crate::simulate::cache::Outcome;
 use crate::simulate::pricing::Rates;
 

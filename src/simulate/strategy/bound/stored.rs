@@ -7,9 +7,7 @@
 
 use super::Prices;
 use super::thread::{Thread, ThreadRequest, threads};
-use crate::base::by_key::ByKey;
-use crate::base::order::side_by_side;
-use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::base::{Basis, ByKey, Picodollars, Tokens, side_by_side};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{NodeId, Prompt};
 use crate::simulate::cache::Outcome;

@@ -13,7 +13,7 @@ use super::ascent::Ascent;
 use super::state::{Cached, Known};
 use super::ways::Action;
 use super::{Prices, Split};
-use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::base::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::Reading;

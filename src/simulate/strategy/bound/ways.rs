@@ -2,7 +2,7 @@
 
 use super::Split;
 use super::state::{Layer, Pings};
-use crate::base::units::Basis;
+use crate::base::Basis;
 
 /// Way to a state.
 #[derive(Clone, Copy, Debug)]

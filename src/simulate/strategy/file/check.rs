@@ -4,8 +4,7 @@ use jiff::SignedDuration;
 use toml::de::DeTable;
 
 use crate::base::toml_table::place;
-use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
-use crate::base::units::Tokens;
+use crate::base::{TierTtl, Tokens, Ttl, TtlPlan};
 use crate::simulate::cache::Refusal;
 use crate::simulate::management::Trigger;
 use crate::simulate::strategy::design::{Anchor, Design, KeepAlive, Layout};

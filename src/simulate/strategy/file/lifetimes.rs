@@ -4,7 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::word_or::{WordOr, Words};
-use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::base::{TierTtl, Ttl, TtlPlan};
 
 /// TTLs in a word, for one kind of conversation.
 #[derive(Deserialize)]
