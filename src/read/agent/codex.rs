@@ -191,16 +191,8 @@ impl Codex {
         for window in [&told.primary, &told.secondary].into_iter().filter_map(|one| one.0) {
             if let (Some(used), Some((length, ends))) = (window.used.0, window.length_and_end(at)) {
                 let vendor = Vendor::OpenAi;
-                file.limits.push(LimitReading {
-                    at,
-                    line,
-                    vendor,
-                    limit,
-                    plan,
-                    length,
-                    used,
-                    ends,
-                });
+                let reading = LimitReading { at, line, vendor, limit, plan, length, used, ends };
+                file.limits.push(reading);
             }
         }
     }

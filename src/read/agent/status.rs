@@ -36,16 +36,8 @@ impl LineFormat for StatusLines {
                 // These limits have no names: their lengths distinguish them.
                 let (vendor, limit, plan) = (Vendor::Anthropic, None, None);
                 let line = number;
-                file.limits.push(LimitReading {
-                    at,
-                    line,
-                    vendor,
-                    limit,
-                    plan,
-                    length,
-                    used,
-                    ends,
-                });
+                let reading = LimitReading { at, line, vendor, limit, plan, length, used, ends };
+                file.limits.push(reading);
             }
         }
         Ok(())
