@@ -47,13 +47,15 @@ impl DocumentFormat for Amp {
         let events: Vec<_> = events.filter_map(|event| event.0.as_ref()).collect();
         state.in_ledger = events.iter().filter_map(|event| value(event.message)).collect();
         for (number, message) in (1..).zip(&thread.messages.0) {
+            file.line = number;
             if let Some(message) = &message.0 {
-                state.message(message, number, file);
+                state.message(message, file);
             }
         }
         let first = thread.messages.0.len() as u64 + 1;
         for (number, event) in (first..).zip(events) {
-            state.event(event, number, file);
+            file.line = number;
+            state.event(event, file);
         }
         file.requests.order_by_key(|request| request.start);
     }
@@ -77,7 +79,7 @@ struct State {
 }
 
 impl State {
-    fn message(&mut self, message: &Message<'_>, line: u64, file: &mut AgentFile) {
+    fn message(&mut self, message: &Message<'_>, file: &mut AgentFile) {
         match message.role.as_str() {
             Some("user") => {
                 // Tool results are user messages, too, but begin no turn.
@@ -91,14 +93,14 @@ impl State {
                     let session = self.session.map(|session| file.symbols.text(session));
                     let key = session.zip(value(message.id));
                     let identity = key.map(|(session, id)| identity(session, &id.to_string()));
-                    match self.request(usage, (line, identity), file) {
+                    match self.request(usage, identity, file) {
                         Ok(request) => file.requests.push(request),
-                        Err((kind, detail)) => file.reject(kind, line, detail),
+                        Err((kind, detail)) => file.reject(kind, file.line, detail),
                     }
                 }
                 _ if value(message.id).is_some_and(|id| self.in_ledger.contains(&id)) => {}
                 _ if message.is_complete() => {
-                    file.reject(Kind::MissingUsage, line, "the answer has no token counts");
+                    file.reject(Kind::MissingUsage, file.line, "the answer has no token counts");
                 }
                 // An unfinished answer has no usage, but its prompt may be in the cache.
                 _ => self.happened.is_after_interruption = true,
@@ -108,7 +110,7 @@ impl State {
     }
 
     /// Adds the request of an entry of the ledger, unless a message has its usage.
-    fn event(&mut self, event: &Event<'_>, line: u64, file: &mut AgentFile) {
+    fn event(&mut self, event: &Event<'_>, file: &mut AgentFile) {
         let Some(told) = event.usage().filter(|told| !told.is_empty()) else { return };
         let number = value(event.message);
         let is_told = number.is_some_and(|number| self.told.contains(&number));
@@ -120,20 +122,20 @@ impl State {
         let key = number.map(|number| number.to_string()).or(id);
         let identity = session.zip(key).map(|(session, key)| identity(&session, &key));
         (self.sent, self.happened) = (told.timestamp.0, Happened::default());
-        match self.request(&told, (line, identity), file) {
+        match self.request(&told, identity, file) {
             Ok(request) if number.is_some() => file.requests.push(request),
             // Titles and the like are outside of the conversation.
             Ok(request) => {
                 file.requests.push(AgentRequest { follows: Follows::Nothing, ..request });
             }
-            Err((kind, detail)) => file.reject(kind, line, detail),
+            Err((kind, detail)) => file.reject(kind, file.line, detail),
         }
     }
 
     fn request(
         &mut self,
         told: &TokenUsage<'_>,
-        (line, identity): (u64, Option<EntryId>),
+        identity: Option<EntryId>,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let model = file.model(&told.model);
@@ -155,7 +157,7 @@ impl State {
             project: self.project,
             client_version: self.client_version,
             knows_writes: has_writes,
-            ..AgentRequest::new((Client::Amp, line), model, times, usage)
+            ..AgentRequest::new((Client::Amp, file.line), model, times, usage)
                 .after(std::mem::take(&mut self.happened))
         })
     }

@@ -87,15 +87,16 @@ impl Chat {
     }
 
     fn entry(&self, message: &Known, branch: &mut Branch, file: &mut AgentFile) {
+        file.line = message.number;
         match message.side {
             Side::User => {
                 branch.happened.begins_turn = true;
                 branch.client_entry(message.at);
                 let source = ContentSource::Text(ContentKind::UserText);
-                file.bring(&mut branch.happened, message.number, source, message.content);
+                file.bring(&mut branch.happened, source, message.content);
             }
             Side::Compression => {
-                branch.happened.compact(Size::default(), message.number, file);
+                branch.happened.compact(Size::default(), file);
             }
             Side::Client => {}
             Side::Model => {
@@ -111,7 +112,7 @@ impl Chat {
                 branch.client_entry(message.answered.or(message.at));
                 for (tool, size) in &message.results {
                     let source = ContentSource::Tool(*tool);
-                    file.bring(&mut branch.happened, message.number, source, *size);
+                    file.bring(&mut branch.happened, source, *size);
                 }
             }
         }

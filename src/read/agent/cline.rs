@@ -46,7 +46,8 @@ impl DocumentFormat for Cline {
         let mut task = Task::of(file);
         for (number, entry) in (1..).zip(&entries.0) {
             let Some(entry) = &entry.0 else { continue };
-            if let Err((kind, detail)) = task.entry(entry, number, file) {
+            file.line = number;
+            if let Err((kind, detail)) = task.entry(entry, file) {
                 file.reject(kind, number, detail);
             }
         }
@@ -80,16 +81,11 @@ impl Task {
         Self { session, is_of_roo, happened, is_sent: false }
     }
 
-    fn entry(
-        &mut self,
-        entry: &Entry<'_>,
-        line: u64,
-        file: &mut AgentFile,
-    ) -> Result<(), Rejected> {
+    fn entry(&mut self, entry: &Entry<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let was_sent = std::mem::take(&mut self.is_sent);
         match entry.say.as_str() {
-            Some("api_req_started") => return self.started(entry, line, file),
-            Some("deleted_api_reqs" | "subagent_usage") => return self.sum(entry, line, file),
+            Some("api_req_started") => return self.started(entry, file),
+            Some("deleted_api_reqs" | "subagent_usage") => return self.sum(entry, file),
             Some("user_feedback") => self.happened.begins_turn = true,
             Some("condense_context" | "sliding_window_truncation") => {
                 self.compacted(was_sent, file);
@@ -108,12 +104,7 @@ impl Task {
     }
 
     /// Adds a request if it was answered.
-    fn started(
-        &mut self,
-        entry: &Entry<'_>,
-        line: u64,
-        file: &mut AgentFile,
-    ) -> Result<(), Rejected> {
+    fn started(&mut self, entry: &Entry<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let report = entry.report()?;
         self.is_of_roo |= report.protocol.as_str().is_some();
         if report.is_unanswered() {
@@ -124,17 +115,17 @@ impl Task {
             }
             return Ok(());
         }
-        let request = self.request(entry, &report, line, file)?;
+        let request = self.request(entry, &report, file)?;
         file.requests.push(request.after(std::mem::take(&mut self.happened)));
         self.is_sent = true;
         Ok(())
     }
 
     /// Adds an unknown number of requests, of which only the sum is known.
-    fn sum(&self, entry: &Entry<'_>, line: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn sum(&self, entry: &Entry<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let report = entry.report()?;
         if !report.is_empty() {
-            let request = self.request(entry, &report, line, file)?;
+            let request = self.request(entry, &report, file)?;
             let usage = Usage { is_sum: true, ..request.usage };
             file.requests.push(AgentRequest { follows: Follows::Nothing, usage, ..request });
         }
@@ -145,7 +136,6 @@ impl Task {
         &self,
         entry: &Entry<'_>,
         report: &Report<'_>,
-        line: u64,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let at = entry.at.0.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
@@ -161,7 +151,7 @@ impl Task {
             route: info.and_then(|info| file.symbol(&info.provider)),
             client_cost: report.cost.0,
             knows_writes: report.knows_writes(),
-            ..AgentRequest::new((Client::Cline, line), (model, vendor), (start, start), usage)
+            ..AgentRequest::new((Client::Cline, file.line), (model, vendor), (start, start), usage)
         })
     }
 }

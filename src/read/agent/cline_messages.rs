@@ -99,10 +99,11 @@ impl DocumentFormat for ClineMessages {
         let mut said = Vec::new();
         for (number, message) in (1..).zip(&messages.0) {
             let Some(message) = &message.0 else { continue };
+            file.line = number;
             let blocks = message.blocks();
             if message.is_clients() {
                 match message.at.0 {
-                    Some(at) => said.push(message.said(at, &blocks, &calls, number, file)),
+                    Some(at) => said.push(message.said(at, &blocks, &calls, file)),
                     // Without a time a message cannot be matched with its request.
                     None => file.reject(Kind::MissingTimestamp, number, "the message is left out"),
                 }
@@ -171,7 +172,6 @@ impl<'a> Message<'a> {
         at: Millis,
         blocks: &[(Size, Block<'_>)],
         calls: &Calls,
-        number: u64,
         file: &mut AgentFile,
     ) -> Said {
         let mut happened = Happened::default();
@@ -183,7 +183,7 @@ impl<'a> Message<'a> {
                 block.source(&mut part, calls, file)
             };
             model = block.model(file).or(model);
-            file.bring(&mut happened, number, source, *size);
+            file.bring(&mut happened, source, *size);
         }
         Said { at, brought: happened.brought, model, is_summary: self.is_summary.0 }
     }

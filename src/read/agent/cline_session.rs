@@ -70,11 +70,12 @@ impl DocumentFormat for ClineSession {
         let (mut sent, mut begins_turn) = (None, false);
         for (number, message) in (1..).zip(&messages.messages.0) {
             let Some(message) = &message.0 else { continue };
+            file.line = number;
             if message.role.is("user") {
                 begins_turn |= !message.is_result();
                 sent = message.at.0.or(sent);
             } else if let Some(metrics) = message.metrics.0.filter(|one| !one.is_empty()) {
-                match message.request(&metrics, (number, sent), session, file) {
+                match message.request(&metrics, sent, session, file) {
                     Ok(request) => file.requests.push(AgentRequest { begins_turn, ..request }),
                     Err((kind, detail)) => file.reject(kind, number, detail),
                 }
@@ -140,14 +141,14 @@ impl Message<'_> {
     fn request(
         &self,
         metrics: &Metrics,
-        (line, sent): (u64, Option<Millis>),
+        sent: Option<Millis>,
         session: Option<Symbol>,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let prompt = metrics.prompt()?;
         let output = tokens(metrics.output_tokens)?;
         let output = output.ok_or((Kind::MissingUsage, "the answer has no output tokens"))?;
-        let start = sent.or(self.at.0).unwrap_or_else(|| file.untimed(line));
+        let start = sent.or(self.at.0).unwrap_or_else(|| file.untimed());
         let start = file.no_earlier(start);
         let finished = self.at.0.unwrap_or(start);
         let info = self.model_info.0.as_ref();
@@ -159,7 +160,7 @@ impl Message<'_> {
             session,
             route: info.and_then(|info| file.symbol(&info.provider)),
             client_cost: metrics.cost.0,
-            ..AgentRequest::new((Client::Cline, line), model, (start, finished), usage)
+            ..AgentRequest::new((Client::Cline, file.line), model, (start, finished), usage)
         })
     }
 }

@@ -123,7 +123,7 @@ impl LineFormat for Codex {
         first.has("payload") && first.is_one_of("type", &LINE_TYPES)
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let Some(payload) = line.payload.0.as_ref() else { return Ok(()) };
         let at = moment(&line.timestamp);
         let is_copied = self.is_copied(at);
@@ -135,21 +135,21 @@ impl LineFormat for Codex {
             self.copy(line, payload, file);
             return Ok(());
         }
-        Self::limits(payload, at, number, file);
+        Self::limits(payload, at, file);
         match (line.r#type.as_str(), payload.r#type.as_str()) {
             (Some("turn_context"), _) => self.turn(payload, file),
             (Some("event_msg"), Some(SETTINGS)) => self.settings(payload),
-            (Some("compacted"), _) => self.compacted(payload, (number, at), file),
+            (Some("compacted"), _) => self.compacted(payload, at, file),
             (Some("event_msg"), Some("task_started")) => self.since.happened.begins_turn = true,
-            (Some("token_usage_record"), _) => return self.record(payload, at, number, file),
+            (Some("token_usage_record"), _) => return self.record(payload, at, file),
             (Some("event_msg"), Some("token_count")) => {
-                return self.usage(payload, at, number, file);
+                return self.usage(payload, at, file);
             }
             (Some("event_msg"), Some("user_message")) => self.entry(Side::Client, at),
             (Some("response_item"), Some(kind)) => {
                 let side = side(kind, &payload.role);
                 self.entry(side, at);
-                self.content(kind, side, payload, number, file);
+                self.content(kind, side, payload, file);
             }
             _ => {}
         }
@@ -185,9 +185,10 @@ impl Codex {
     }
 
     /// Records the used share of the plan's limits.
-    fn limits(payload: &Payload<'_>, at: Option<Millis>, line: u64, file: &mut AgentFile) {
+    fn limits(payload: &Payload<'_>, at: Option<Millis>, file: &mut AgentFile) {
         let Some((told, at)) = payload.rate_limits.0.as_ref().zip(at) else { return };
         let (limit, plan) = (file.symbol(&told.limit_id), file.symbol(&told.plan_type));
+        let line = file.line;
         for window in [&told.primary, &told.secondary].into_iter().filter_map(|one| one.0) {
             if let (Some(used), Some((length, ends))) = (window.used.0, window.length_and_end(at)) {
                 let vendor = Vendor::OpenAi;
@@ -255,16 +256,11 @@ impl Codex {
     }
 
     /// Records a compaction. The next request is sent after it.
-    fn compacted(
-        &mut self,
-        payload: &Payload<'_>,
-        (line, at): (u64, Option<Millis>),
-        file: &mut AgentFile,
-    ) {
+    fn compacted(&mut self, payload: &Payload<'_>, at: Option<Millis>, file: &mut AgentFile) {
         let Payload { history, message, .. } = *payload;
         // The replacement history contains the summary, so only one of the two counts.
         let summary = if history == Size::default() { message } else { history };
-        self.since.happened.compact(summary, line, file);
+        self.since.happened.compact(summary, file);
         self.since.next = Happened::default();
         self.since.has_answer = false;
         self.since.sent_next = None;
@@ -286,14 +282,7 @@ impl Codex {
     /// Records the content of a response item.
     ///
     /// Content after the first part of an answer goes out with the next request.
-    fn content(
-        &mut self,
-        kind: &str,
-        side: Side,
-        payload: &Payload<'_>,
-        line: u64,
-        file: &mut AgentFile,
-    ) {
+    fn content(&mut self, kind: &str, side: Side, payload: &Payload<'_>, file: &mut AgentFile) {
         let call = payload.call_id.as_str().map(EntryId::of);
         if side == Side::Model {
             let tool = call.zip(file.symbol(&payload.name));
@@ -308,7 +297,7 @@ impl Codex {
         };
         let since = &mut self.since;
         let happened = if since.has_answer { &mut since.next } else { &mut since.happened };
-        file.bring(happened, line, source, payload.content.and(payload.output));
+        file.bring(happened, source, payload.content.and(payload.output));
     }
 
     /// Adds the request of a report, unless the report repeats an earlier one or has rate limits only.
@@ -316,7 +305,6 @@ impl Codex {
         &mut self,
         payload: &Payload<'_>,
         at: Option<Millis>,
-        line: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let told = self.told(payload).filter(|_| !self.has_records);
@@ -330,7 +318,7 @@ impl Codex {
             return Ok(());
         }
         let identity = self.identity(&last, total, file);
-        self.add(&last, (line, at), (identity, None), file)
+        self.add(&last, at, (identity, None), file)
     }
 
     /// Key of a request, the same in a fork's copy.
@@ -349,20 +337,19 @@ impl Codex {
         &mut self,
         payload: &Payload<'_>,
         at: Option<Millis>,
-        line: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         self.has_records = true;
         let Some(usage) = payload.usage.0.as_ref() else { return Ok(()) };
         let identity = payload.response_id.as_str().map(EntryId::of);
         let message = file.symbol(&payload.response_id);
-        self.add(usage, (line, at), (identity, message), file)
+        self.add(usage, at, (identity, message), file)
     }
 
     fn add(
         &mut self,
         usage: &TokenUsage,
-        (line, at): (u64, Option<Millis>),
+        at: Option<Millis>,
         (identity, message): (Option<EntryId>, Option<Symbol>),
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
@@ -370,7 +357,7 @@ impl Codex {
         // Client entries after the first part of the answer go out with the next request.
         self.since.sent = since.sent_next.or(at);
         self.since.happened = since.next;
-        let request = self.request(usage, since, (line, at), file)?;
+        let request = self.request(usage, since, at, file)?;
         file.requests.push(AgentRequest { identity, message, ..request });
         Ok(())
     }
@@ -389,7 +376,7 @@ impl Codex {
         &self,
         usage: &TokenUsage,
         since: SinceUsage,
-        (line, at): (u64, Option<Millis>),
+        at: Option<Millis>,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let prompt = split(usage.input, usage.cached, usage.written)?;
@@ -414,7 +401,12 @@ impl Codex {
             reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
             // For Anthropic's models a zero may mean that the writes are not reported.
             knows_writes: vendor != Vendor::Anthropic || prompt.written() > Tokens::ZERO,
-            ..AgentRequest::new((Client::Codex, line), (model, vendor), times, usage_of_request)
+            ..AgentRequest::new(
+                (Client::Codex, file.line),
+                (model, vendor),
+                times,
+                usage_of_request,
+            )
         };
         Ok(request.after(since.happened))
     }

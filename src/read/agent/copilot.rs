@@ -45,7 +45,7 @@ impl LineFormat for Copilot {
         first.has("data") && first.has_member("parentId") && is_event()
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let Some(data) = line.data.0.as_ref() else { return Ok(()) };
         let at = line.timestamp.0;
         match line.r#type.as_str() {
@@ -54,8 +54,8 @@ impl LineFormat for Copilot {
                 self.model = file.symbol(&data.new_model).or(self.model);
             }
             Some("session.compaction_start") => self.compaction_start = at,
-            Some("session.compaction_complete") => return self.compacted(line, data, number, file),
-            Some("session.shutdown") => self.shutdown(line, data, number, file),
+            Some("session.compaction_complete") => return self.compacted(line, data, file),
+            Some("session.shutdown") => self.shutdown(line, data, file),
             _ => {}
         }
         Ok(())
@@ -82,7 +82,6 @@ impl Copilot {
         &mut self,
         line: &Line<'_>,
         data: &Data<'_>,
-        number: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let started = self.compaction_start.take();
@@ -99,13 +98,13 @@ impl Copilot {
                 || shows_writes(vendor, &usage),
             query_source: Some(file.symbols.intern(COPILOT_COMPACTION)),
             nano_aiu: bill.and_then(|bill| value(bill.nano_aiu)),
-            ..self.beside((model, vendor), number, times, usage)
+            ..self.beside((model, vendor), file.line, times, usage)
         });
         Ok(())
     }
 
     /// Adds the usage of the run that ends.
-    fn shutdown(&mut self, line: &Line<'_>, data: &Data<'_>, number: u64, file: &mut AgentFile) {
+    fn shutdown(&mut self, line: &Line<'_>, data: &Data<'_>, file: &mut AgentFile) {
         // An old version: its sums begin again with each run.
         if data.events_file_size_bytes == Count::Missing {
             self.reported = ByKey::new();
@@ -114,11 +113,11 @@ impl Copilot {
             let request = sums.and_then(|sums| {
                 let earlier = self.reported.insert(name.to_owned(), sums);
                 let added = earlier.and_then(|earlier| sums.since(&earlier)).unwrap_or(sums);
-                self.sum(&added, name, (line, number), file)
+                self.sum(&added, name, line, file)
             });
             match request {
                 Ok(request) => file.requests.extend(request),
-                Err((kind, detail)) => file.reject(kind, number, detail),
+                Err((kind, detail)) => file.reject(kind, file.line, detail),
             }
         }
         self.run_start = line.timestamp.0.or(self.run_start);
@@ -129,7 +128,7 @@ impl Copilot {
         &self,
         sums: &Sums,
         name: &str,
-        (line, number): (&Line<'_>, u64),
+        line: &Line<'_>,
         file: &mut AgentFile,
     ) -> Result<Option<AgentRequest>, Rejected> {
         if sums.is_empty() && sums.requests == 0 {
@@ -146,7 +145,7 @@ impl Copilot {
             knows_writes: shows_writes(model.1, &usage),
             sum_of: requests,
             nano_aiu: sums.nano_aiu,
-            ..self.beside(model, number, times, usage)
+            ..self.beside(model, file.line, times, usage)
         }))
     }
 

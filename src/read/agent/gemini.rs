@@ -35,8 +35,9 @@ impl DocumentFormat for GeminiDocument {
         let mut chat = Chat::default();
         chat.header(&document.session, &document.kind, file);
         for (number, message) in (1..).zip(document.messages.0.iter().flatten()) {
+            file.line = number;
             if let Some(message) = &message.0 {
-                chat.append(message.known(number, file));
+                chat.append(message.known(file));
             }
         }
         chat.finish(file);
@@ -63,24 +64,19 @@ impl LineFormat for GeminiLines {
         is_header || (first.is_one_of("type", &["gemini"]) && first.has_member("id"))
     }
 
-    fn line(
-        &mut self,
-        line: &Message<'_>,
-        number: u64,
-        file: &mut AgentFile,
-    ) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Message<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         if let Some(id) = line.rewind_to.as_str() {
             // A message that is not there says nothing of those that are.
             if let Some(place) = self.places.get(&EntryId::of(id)) {
                 self.chat.rewind(Some(*place));
             }
         } else if line.id.as_str().is_some() {
-            self.put(line, number, file);
+            self.put(line, file);
         } else if let Some(messages) = line.set.0.as_ref().and_then(|set| set.messages.0.as_ref()) {
             // `$set` replaces all messages of the chat.
             self.chat.rewind(None);
             for message in messages.iter().filter_map(|message| message.0.as_ref()) {
-                self.put(message, number, file);
+                self.put(message, file);
             }
         } else {
             self.chat.header(&line.session, &line.kind, file);
@@ -95,9 +91,9 @@ impl LineFormat for GeminiLines {
 
 impl GeminiLines {
     /// Adds a message, or merges a newer version of one.
-    fn put(&mut self, message: &Message<'_>, number: u64, file: &mut AgentFile) {
+    fn put(&mut self, message: &Message<'_>, file: &mut AgentFile) {
         let Some(id) = message.id.as_str().map(EntryId::of) else { return };
-        let known = message.known(number, file);
+        let known = message.known(file);
         if let Some(place) = self.places.get(&id) {
             self.chat.renew(*place, known);
         } else {
@@ -141,7 +137,7 @@ pub(super) struct Message<'a> {
 
 impl Message<'_> {
     /// Message without its text.
-    fn known(&self, number: u64, file: &mut AgentFile) -> Known {
+    fn known(&self, file: &mut AgentFile) -> Known {
         let side = match self.r#type.as_str() {
             Some("user") => Side::User,
             Some("gemini") => Side::Model,
@@ -151,7 +147,7 @@ impl Message<'_> {
         };
         let calls = self.calls.0.iter().filter_map(|call| call.0.as_ref());
         Known {
-            number,
+            number: file.line,
             id: self.id.as_str().map(|id| EntryId::of(&format!("gemini:{id}"))),
             at: self.timestamp.0,
             side,

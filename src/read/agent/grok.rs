@@ -47,7 +47,7 @@ impl LineFormat for Grok {
             && first.text("params.update.sessionUpdate").is_some()
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let Some(params) = &line.params.0 else { return Ok(()) };
         let Some(update) = &params.update.0 else { return Ok(()) };
         let at = params.meta.0.and_then(|meta| meta.at.0).or(line.timestamp.0);
@@ -59,7 +59,7 @@ impl LineFormat for Grok {
         if let Some(usage) = update.usage.0.as_ref().filter(|_| is_over) {
             let session = file.symbol(&params.session).or_else(|| file.session_of_folder(0));
             let turn =
-                Turn { line: number, session, asked: self.asked, at, prompt: &update.prompt };
+                Turn { line: file.line, session, asked: self.asked, at, prompt: &update.prompt };
             self.put(&turn, usage, file);
         }
         Ok(())

@@ -71,9 +71,6 @@ struct Place {
     agent: Option<Symbol>,
 }
 
-/// Number and time of a line.
-type At = (u64, Option<Millis>);
-
 impl LineFormat for Kimi {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "a wire file of Kimi";
@@ -86,17 +83,17 @@ impl LineFormat for Kimi {
         is_header || is_message || first.is_one_of("type", &LINE_TYPES)
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let at = line.time.0.or(line.timestamp.0);
         if let Some(message) = &line.message.0
             && line.r#type.as_str().is_none()
         {
-            return self.message(message, (number, at), file);
+            return self.message(message, at, file);
         }
         let agent = self.place(file).agent;
         let branch = self.branches.entry(agent).or_default();
         if let Some(message) = &line.message.0 {
-            message.bring(branch, number, file);
+            message.bring(branch, file);
             return Ok(());
         }
         match line.r#type.as_str() {
@@ -115,13 +112,13 @@ impl LineFormat for Kimi {
             }
             Some("context.append_loop_event") => {
                 if let Some(event) = &line.event.0 {
-                    event.bring(&mut self.tools, branch, number, file);
+                    event.bring(&mut self.tools, branch, file);
                 }
             }
             Some(kind) if COMPACTIONS.contains(&kind) => {
-                branch.happened.compact(line.summary.and(line.memory), number, file);
+                branch.happened.compact(line.summary.and(line.memory), file);
             }
-            Some("usage.record") => return self.record(line, (number, at), file),
+            Some("usage.record") => return self.record(line, at, file),
             _ => {}
         }
         Ok(())
@@ -138,13 +135,13 @@ impl Kimi {
     fn message(
         &mut self,
         message: &Message<'_>,
-        at: At,
+        at: Option<Millis>,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let Some(payload) = message.payload.0.as_ref() else { return Ok(()) };
         if !message.r#type.is("SubagentEvent") {
             let branch = self.branches.entry(None).or_default();
-            payload.bring(&message.r#type, &mut self.tools, branch, at.0, file);
+            payload.bring(&message.r#type, &mut self.tools, branch, file);
             let usage = payload.usage.0.as_ref();
             return self.event(&message.r#type, (usage, &payload.message), None, at, file);
         }
@@ -165,7 +162,7 @@ impl Kimi {
         kind: &Text<'_>,
         (usage, message): (Option<&KimiUsage>, &Text<'_>),
         agent: Option<Symbol>,
-        (number, at): At,
+        at: Option<Millis>,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let branch = self.branches.entry(agent).or_default();
@@ -176,13 +173,13 @@ impl Kimi {
             }
             Some("StepBegin" | "ToolResult") => branch.client_entry(at),
             Some("StepInterrupted") => branch.happened.is_after_interruption = true,
-            Some("CompactionEnd") => branch.happened.compact(Size::default(), number, file),
+            Some("CompactionEnd") => branch.happened.compact(Size::default(), file),
             Some("StatusUpdate") => {
                 let Some(usage) = usage.filter(|usage| !usage.is_empty()) else { return Ok(()) };
                 // Kimi CLI's files do not name the model.
                 let model = file.model(&Text::default()).0;
                 let name = message.as_str().unwrap_or_default();
-                let request = self.request(usage, (model, agent), name, (number, at), file)?;
+                let request = self.request(usage, (model, agent), name, at, file)?;
                 self.branches.entry(agent).or_default().add(request, file);
             }
             _ => {}
@@ -191,7 +188,12 @@ impl Kimi {
     }
 
     /// Reads a record of Kimi Code's.
-    fn record(&mut self, line: &Line<'_>, at: At, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn record(
+        &mut self,
+        line: &Line<'_>,
+        at: Option<Millis>,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
         self.is_sent = false;
         let usage = line.usage.0.as_ref().filter(|usage| !usage.is_empty());
         let Some(usage) = usage else { return Ok(()) };
@@ -217,13 +219,13 @@ impl Kimi {
         usage: &KimiUsage,
         (model, agent): (Symbol, Option<Symbol>),
         message: &str,
-        (number, at): At,
+        at: Option<Millis>,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let prompt = parts(usage.other, read_if_any(usage.read, usage.written), usage.written)?;
         let output = tokens(usage.output)?.unwrap_or_default();
         let sent = self.branches.get(&agent).and_then(|branch| branch.sent);
-        let start = sent.or(at).unwrap_or_else(|| file.untimed(number));
+        let start = sent.or(at).unwrap_or_else(|| file.untimed());
         let vendor = Vendor::of(file.symbols.text(model));
         let usage = Usage { prompt, output, ..Usage::default() };
         let times = (start, at.unwrap_or(start));
@@ -232,7 +234,7 @@ impl Kimi {
             session: self.place(file).session,
             agent,
             project: self.project,
-            ..AgentRequest::new((Client::Kimi, number), (model, vendor), times, usage)
+            ..AgentRequest::new((Client::Kimi, file.line), (model, vendor), times, usage)
         })
     }
 }
@@ -301,14 +303,14 @@ struct Message<'a> {
 
 impl Message<'_> {
     /// Records the content that Kimi Code adds.
-    fn bring(&self, branch: &mut Branch, line: u64, file: &mut AgentFile) {
+    fn bring(&self, branch: &mut Branch, file: &mut AgentFile) {
         let kind = match self.role.as_str() {
             Some("user") => ContentKind::UserText,
             // An answer is not content that the client puts in.
             Some("assistant") => return,
             _ => ContentKind::Reminder,
         };
-        file.bring(&mut branch.happened, line, ContentSource::Text(kind), self.content);
+        file.bring(&mut branch.happened, ContentSource::Text(kind), self.content);
     }
 }
 
@@ -325,13 +327,13 @@ struct LoopEvent<'a> {
 }
 
 impl LoopEvent<'_> {
-    fn bring(&self, tools: &mut Tools, branch: &mut Branch, line: u64, file: &mut AgentFile) {
+    fn bring(&self, tools: &mut Tools, branch: &mut Branch, file: &mut AgentFile) {
         let call = self.call.as_str().map(EntryId::of);
         if self.r#type.is("tool.call") {
             tools.extend(call.zip(file.symbol(&self.name)));
         } else if self.r#type.is("tool.result") {
             let tool = call.and_then(|call| tools.get(&call)).copied();
-            file.bring(&mut branch.happened, line, ContentSource::Tool(tool), self.result);
+            file.bring(&mut branch.happened, ContentSource::Tool(tool), self.result);
         }
     }
 }
@@ -365,18 +367,11 @@ struct Payload<'a> {
 
 impl Payload<'_> {
     /// Records the content that a message of Kimi CLI's adds to the main conversation.
-    fn bring(
-        &self,
-        kind: &Text<'_>,
-        tools: &mut Tools,
-        branch: &mut Branch,
-        line: u64,
-        file: &mut AgentFile,
-    ) {
+    fn bring(&self, kind: &Text<'_>, tools: &mut Tools, branch: &mut Branch, file: &mut AgentFile) {
         match kind.as_str() {
             Some("TurnBegin") => {
                 let source = ContentSource::Text(ContentKind::UserText);
-                file.bring(&mut branch.happened, line, source, self.user_input);
+                file.bring(&mut branch.happened, source, self.user_input);
             }
             Some("ToolCall") => {
                 let name = self.function.0.as_ref().and_then(|one| file.symbol(&one.name));
@@ -386,7 +381,7 @@ impl Payload<'_> {
                 let call = self.called.as_str().map(EntryId::of);
                 let tool = call.and_then(|call| tools.get(&call)).copied();
                 let source = ContentSource::Tool(tool);
-                file.bring(&mut branch.happened, line, source, self.return_value);
+                file.bring(&mut branch.happened, source, self.return_value);
             }
             _ => {}
         }

@@ -169,12 +169,7 @@ trait LineFormat: Default {
     ///
     /// # Errors
     /// If the line has a request that cannot be used.
-    fn line(
-        &mut self,
-        line: &Self::Line<'_>,
-        number: u64,
-        file: &mut AgentFile,
-    ) -> Result<(), Rejected>;
+    fn line(&mut self, line: &Self::Line<'_>, file: &mut AgentFile) -> Result<(), Rejected>;
 
     /// Handles the end of the file.
     fn end(self, _: &mut AgentFile) {}
@@ -211,7 +206,8 @@ impl<F: LineFormat> ObjectReader for LineReader<F> {
     const FILE: &'static str = F::FILE;
 
     fn object(&mut self, line: &F::Line<'_>, _: &str, number: u64) {
-        if let Err((kind, detail)) = self.format.line(line, number, &mut self.file) {
+        self.file.line = number;
+        if let Err((kind, detail)) = self.format.line(line, &mut self.file) {
             self.reject(kind, number, detail);
         }
     }

@@ -55,7 +55,8 @@ impl DocumentFormat for OpenCode {
             for part in parts.0.iter().filter_map(|part| part.0.as_ref()) {
                 so_far.add(part, file);
             }
-            session.message(info, so_far, number, file);
+            file.line = number;
+            session.message(info, so_far, file);
         }
     }
 }
@@ -76,7 +77,8 @@ impl DocumentFormat for OpenCodeMessage {
     fn document(info: &MessageInfo<'_>, file: &mut AgentFile) {
         if info.role.is("assistant") {
             let mut session = Session { id: file.symbol(&info.session_id), ..Session::default() };
-            session.answer(info, Parts::of(info), 1, file);
+            file.line = 1;
+            session.answer(info, Parts::of(info), file);
         }
     }
 }
@@ -170,25 +172,19 @@ impl Parts {
 }
 
 impl Session {
-    pub(super) fn message(
-        &mut self,
-        info: &MessageInfo<'_>,
-        parts: Parts,
-        line: u64,
-        file: &mut AgentFile,
-    ) {
+    pub(super) fn message(&mut self, info: &MessageInfo<'_>, parts: Parts, file: &mut AgentFile) {
         if info.role.is("assistant") {
-            self.answer(info, parts, line, file);
+            self.answer(info, parts, file);
         } else if info.role.is("user") {
             self.happened.begins_turn |= !parts.is_synthetic.unwrap_or(false);
-            self.bring(parts.brought, line, file);
+            self.bring(parts.brought, file);
         }
     }
 
     /// Records content that goes out with the next request.
-    fn bring(&mut self, contents: Vec<(ContentSource, Size)>, line: u64, file: &mut AgentFile) {
+    fn bring(&mut self, contents: Vec<(ContentSource, Size)>, file: &mut AgentFile) {
         for (source, size) in contents {
-            file.bring(&mut self.happened, line, source, size);
+            file.bring(&mut self.happened, source, size);
         }
     }
 
@@ -197,7 +193,6 @@ impl Session {
         &mut self,
         info: &MessageInfo<'_>,
         mut parts: Parts,
-        line: u64,
         file: &mut AgentFile,
     ) {
         let is_broken_off = info.is_broken_off();
@@ -206,18 +201,18 @@ impl Session {
             // An aborted step has no tokens: it is an interruption, and no usage is missing.
             if !(step.usage.is_empty() && is_broken_off) {
                 was_billed = true;
-                match self.request(info, &step, line, file) {
+                match self.request(info, &step, file) {
                     Ok(request) => file.requests.push(request),
-                    Err((kind, detail)) => file.reject(kind, line, detail),
+                    Err((kind, detail)) => file.reject(kind, file.line, detail),
                 }
             }
-            self.bring(step.results, line, file);
+            self.bring(step.results, file);
         }
         if info.is_summary() {
             // The message that asks for a summary is not the user's.
             self.happened.begins_turn = false;
             if !is_broken_off {
-                self.happened.compact(parts.text, line, file);
+                self.happened.compact(parts.text, file);
             }
         } else {
             self.happened.is_after_interruption |= is_broken_off && !was_billed;
@@ -228,11 +223,10 @@ impl Session {
         &mut self,
         info: &MessageInfo<'_>,
         step: &Step,
-        line: u64,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let (usage, reasoning) = step.usage.billed()?;
-        let sent = step.sent.or(step.finished).unwrap_or_else(|| file.untimed(line));
+        let sent = step.sent.or(step.finished).unwrap_or_else(|| file.untimed());
         let finished = step.finished.unwrap_or(sent);
         let (model, vendor) = file.model(&info.model_id);
         // Never before the previous request, whatever the clock says.
@@ -260,7 +254,7 @@ impl Session {
             reasoning,
             follows,
             knows_writes: step.usage.tells_writes(&info.provider_id),
-            ..AgentRequest::new((Client::OpenCode, line), (model, vendor), times, usage)
+            ..AgentRequest::new((Client::OpenCode, file.line), (model, vendor), times, usage)
                 .after(happened)
         })
     }

@@ -48,9 +48,9 @@ impl LineFormat for Pi {
         is_header || (is_message() && first.text("message.role").is_some())
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let mut branch = self.tree.branch(&line.parent);
-        let added = self.entry(line, &mut branch, number, file);
+        let added = self.entry(line, &mut branch, file);
         self.tree.add(&line.id, branch);
         added
     }
@@ -69,7 +69,6 @@ impl Pi {
         &mut self,
         line: &Line<'_>,
         branch: &mut Branch,
-        number: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let message = line.message.0.as_ref();
@@ -79,16 +78,16 @@ impl Pi {
                 self.project = file.symbol(&line.cwd);
             }
             (Some(kind), Some(message)) if MESSAGES.contains(&kind) => {
-                return self.message(line, message, branch, number, file);
+                return self.message(line, message, branch, file);
             }
             (Some("compaction"), _) => {
-                branch.happened.compact(line.summary, number, file);
-                return self.summary(line, *branch, number, file);
+                branch.happened.compact(line.summary, file);
+                return self.summary(line, *branch, file);
             }
             (Some("branch_summary"), _) => {
                 let source = ContentSource::Text(ContentKind::Summary);
-                file.bring(&mut branch.happened, number, source, line.summary);
-                return self.summary(line, *branch, number, file);
+                file.bring(&mut branch.happened, source, line.summary);
+                return self.summary(line, *branch, file);
             }
             (Some("custom"), _) => {
                 let kind = line.custom_type.as_str();
@@ -104,14 +103,13 @@ impl Pi {
         line: &Line<'_>,
         message: &Message<'_>,
         branch: &mut Branch,
-        number: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         if !message.role.is("assistant") {
             branch.happened.begins_turn |= message.role.is("user");
             let source = message.source(file);
             let size = message.content.and(message.output).and(message.command);
-            file.bring(&mut branch.happened, number, source, size);
+            file.bring(&mut branch.happened, source, size);
             branch.client_entry(message.timestamp.0.or(line.timestamp.0));
             return Ok(());
         }
@@ -123,7 +121,7 @@ impl Pi {
         let start = message.timestamp.0.or(branch.sent);
         let model = file.model(&message.model);
         let prompt = usage.prompt()?;
-        let request = self.request(line, (usage, prompt), (number, start), model, file)?;
+        let request = self.request(line, (usage, prompt), start, model, file)?;
         let route = file.symbol(&message.provider);
         let message = file.symbol(&message.response);
         branch.add(AgentRequest { message, route, ..request }, file);
@@ -138,7 +136,6 @@ impl Pi {
         &self,
         line: &Line<'_>,
         branch: Branch,
-        number: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let Some(usage) = line.usage.0.as_ref().filter(|usage| !usage.is_empty()) else {
@@ -148,7 +145,7 @@ impl Pi {
         let before = before.map(|request| ((request.model, request.vendor), request.route));
         let (model, route) = before.unwrap_or_else(|| (file.model(&Text::default()), None));
         let prompt = usage.prompt()?;
-        let request = self.request(line, (usage, prompt), (number, branch.sent), model, file)?;
+        let request = self.request(line, (usage, prompt), branch.sent, model, file)?;
         file.requests.push(AgentRequest { route, follows: Follows::Nothing, ..request });
         Ok(())
     }
@@ -157,7 +154,7 @@ impl Pi {
         &self,
         line: &Line<'_>,
         (usage, prompt): (&PiUsage, PromptSplit),
-        (number, start): (u64, Option<Millis>),
+        start: Option<Millis>,
         model: (Symbol, Vendor),
         file: &AgentFile,
     ) -> Result<AgentRequest, Rejected> {
@@ -173,7 +170,7 @@ impl Pi {
             reasoning,
             client_cost: usage.cost.0.and_then(|cost| cost.total.0),
             knows_lifetime: matches!(usage.cache_write_1h, Count::Value(_)),
-            ..AgentRequest::new((Client::Pi, number), model, times, usage_of_request)
+            ..AgentRequest::new((Client::Pi, file.line), model, times, usage_of_request)
         })
     }
 }

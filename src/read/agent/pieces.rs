@@ -39,13 +39,8 @@ has_symbols!(Piece { source } beside { before, line, bytes });
 
 impl AgentFile {
     /// Adds content that was put in before the next request.
-    pub(super) fn bring(
-        &mut self,
-        happened: &mut Happened,
-        line: u64,
-        source: ContentSource,
-        size: Size,
-    ) {
+    pub(super) fn bring(&mut self, happened: &mut Happened, source: ContentSource, size: Size) {
+        let line = self.line;
         let text = (size.text > 0).then_some((source, size.text));
         // The size of media is unknown, so each image or document is a piece of its own.
         let media = std::iter::repeat_n((ContentSource::Media, 0), size.media as usize);
@@ -77,10 +72,10 @@ impl AgentFile {
 
 impl Happened {
     /// Records a compaction: a summary replaces everything before it.
-    pub(super) fn compact(&mut self, summary: Size, line: u64, file: &mut AgentFile) {
+    pub(super) fn compact(&mut self, summary: Size, file: &mut AgentFile) {
         self.is_after_compaction = true;
         self.brought = None;
-        file.bring(self, line, ContentSource::Text(ContentKind::Summary), summary);
+        file.bring(self, ContentSource::Text(ContentKind::Summary), summary);
     }
 }
 

@@ -35,34 +35,29 @@ impl LineFormat for Qwen {
         is_qwens && first.has_member("uuid") && first.has_member("sessionId")
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         if self.tree.has(&line.uuid) {
             return Err((Kind::DuplicateLine, "the first one counts"));
         }
         let mut branch = self.tree.branch(&line.parent);
-        let added = entry(line, &mut branch, number, file);
+        let added = entry(line, &mut branch, file);
         self.tree.add(&line.uuid, branch);
         added
     }
 }
 
-fn entry(
-    line: &Line<'_>,
-    branch: &mut Branch,
-    number: u64,
-    file: &mut AgentFile,
-) -> Result<(), Rejected> {
+fn entry(line: &Line<'_>, branch: &mut Branch, file: &mut AgentFile) -> Result<(), Rejected> {
     match (line.r#type.as_str(), line.subtype.as_str()) {
-        (Some("assistant"), _) => return answer(line, branch, number, file),
+        (Some("assistant"), _) => return answer(line, branch, file),
         (Some("user" | "tool_result"), _) => {
             // Results of tools have a type of their own, so a `user` line is always the user's.
             branch.happened.begins_turn |= line.r#type.is("user");
             branch.client_entry(line.timestamp.0);
             let parts = line.message.0.as_ref().map(|message| message.parts.0.as_slice());
-            bring(parts.unwrap_or_default(), branch, number, file);
+            bring(parts.unwrap_or_default(), branch, file);
         }
         (Some("system"), Some("chat_compression")) => {
-            branch.happened.compact(Size::default(), number, file);
+            branch.happened.compact(Size::default(), file);
         }
         _ => {}
     }
@@ -70,22 +65,17 @@ fn entry(
 }
 
 /// Records the parts of a message of the client's.
-fn bring(parts: &[Shape<Part<'_>>], branch: &mut Branch, number: u64, file: &mut AgentFile) {
+fn bring(parts: &[Shape<Part<'_>>], branch: &mut Branch, file: &mut AgentFile) {
     for part in parts.iter().filter_map(|part| part.0.as_ref()) {
         let source = match &part.result.0 {
             Some(result) => ContentSource::Tool(file.symbol(&result.name)),
             None => ContentSource::Text(ContentKind::UserText),
         };
-        file.bring(&mut branch.happened, number, source, part.size());
+        file.bring(&mut branch.happened, source, part.size());
     }
 }
 
-fn answer(
-    line: &Line<'_>,
-    branch: &mut Branch,
-    number: u64,
-    file: &mut AgentFile,
-) -> Result<(), Rejected> {
+fn answer(line: &Line<'_>, branch: &mut Branch, file: &mut AgentFile) -> Result<(), Rejected> {
     let Some(told) = line.usage.0.as_ref().filter(|usage| !usage.is_empty()) else {
         return Ok(());
     };
@@ -104,7 +94,7 @@ fn answer(
         project: file.symbol(&line.cwd),
         client_version: file.symbol(&line.version),
         reasoning,
-        ..AgentRequest::new((Client::Qwen, number), model, times, usage)
+        ..AgentRequest::new((Client::Qwen, file.line), model, times, usage)
     };
     branch.add(request, file);
     Ok(())

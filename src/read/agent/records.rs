@@ -41,7 +41,8 @@ impl<F: LineFormat> DocumentFormat for Whole<F> {
     fn document(document: &Self::Document<'_>, file: &mut AgentFile) {
         let mut format = F::default();
         for (number, record) in (1..).zip(&document.0) {
-            if let Err((kind, detail)) = format.line(record, number, file) {
+            file.line = number;
+            if let Err((kind, detail)) = format.line(record, file) {
                 file.reject(kind, number, detail);
             }
         }

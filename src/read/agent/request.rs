@@ -90,6 +90,8 @@ pub struct AgentFile {
     pub diagnostics: Diagnostics,
     /// Amount that was read.
     pub extent: Extent,
+    /// Line that is being read, or the number of the record in a document.
+    pub(super) line: u64,
 }
 
 impl AgentFile {
@@ -108,6 +110,7 @@ impl AgentFile {
             symbols: Symbols::default(),
             diagnostics: Diagnostics::default(),
             extent: Extent::default(),
+            line: 0,
         }
     }
 
@@ -146,8 +149,8 @@ impl AgentFile {
     }
 
     /// Start of a request without a time, until [the others](Self::place_untimed) are known.
-    pub(super) fn untimed(&mut self, line: u64) -> Millis {
-        self.reject(Kind::MissingTimestamp, line, "the request keeps its place in the file");
+    pub(super) fn untimed(&mut self) -> Millis {
+        self.reject(Kind::MissingTimestamp, self.line, "the request keeps its place in the file");
         UNTIMED
     }
 

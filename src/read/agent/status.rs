@@ -26,7 +26,7 @@ impl LineFormat for StatusLines {
         first.has("rate_limits") && first.text("timestamp").is_some() && !first.has_member("type")
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         let Some((at, limits)) = moment(&line.timestamp).zip(line.rate_limits.0) else {
             return Ok(());
         };
@@ -35,7 +35,7 @@ impl LineFormat for StatusLines {
             if let Some((used, ends)) = window.used.0.zip(window.end(length, at)) {
                 // These limits have no names: their lengths distinguish them.
                 let (vendor, limit, plan) = (Vendor::Anthropic, None, None);
-                let line = number;
+                let line = file.line;
                 let reading = LimitReading { at, line, vendor, limit, plan, length, used, ends };
                 file.limits.push(reading);
             }

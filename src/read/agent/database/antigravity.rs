@@ -253,7 +253,7 @@ impl Conversation {
         for (answer, follows) in answers.chain(background) {
             match self.request(&answer, follows, file) {
                 Ok(request) => file.requests.push(request),
-                Err((kind, detail)) => file.reject(kind, answer.line, detail),
+                Err((kind, detail)) => file.reject(kind, file.line, detail),
             }
         }
     }
@@ -264,9 +264,10 @@ impl Conversation {
         follows: Follows,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
+        file.line = answer.line;
         let usage = answer.usage()?;
         let thinking = tokens(answer.counts[4])?.unwrap_or_default();
-        let at = answer.at.unwrap_or_else(|| file.untimed(answer.line));
+        let at = answer.at.unwrap_or_else(|| file.untimed());
         let (model, vendor) = self.model_of(answer).unwrap_or_else(|| file.model(&Text::default()));
         let name = match answer.id {
             Some(id) => Some(file.symbols.text(id).to_owned()),
@@ -282,12 +283,7 @@ impl Conversation {
             reasoning: thinking.min(usage.output),
             follows,
             knows_writes: shows_writes,
-            ..AgentRequest::new(
-                (Client::Antigravity, answer.line),
-                (model, vendor),
-                (at, at),
-                usage,
-            )
+            ..AgentRequest::new((Client::Antigravity, file.line), (model, vendor), (at, at), usage)
         })
     }
 

@@ -106,7 +106,8 @@ impl MessageRow<'_, '_> {
                 }
             })?;
         }
-        self.session.message(&info, so_far, row.line(), file);
+        file.line = row.line();
+        self.session.message(&info, so_far, file);
         Ok(())
     }
 }

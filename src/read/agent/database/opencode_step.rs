@@ -24,20 +24,21 @@ pub(super) fn add(row: &Row<'_>, session: &mut Session, file: &mut AgentFile) {
     if !is_compaction && !kind.is("assistant") {
         return;
     }
+    file.line = row.line();
     let mut repaired = None;
     match json::<Step<'_>>(row.bytes("data"), &mut repaired) {
         Ok(step) => {
             let info = step.info(is_compaction, is_of_second(session, file));
             // Most compactions report no request.
             if !is_compaction || info.tokens.0.is_some() {
-                session.answer(&info, Parts::of(&info), row.line(), file);
+                session.answer(&info, Parts::of(&info), file);
             }
             // A compaction that failed leaves the history as it was.
             if is_compaction && info.error.0.is_none() {
-                session.happened.compact(Size::default(), row.line(), file);
+                session.happened.compact(Size::default(), file);
             }
         }
-        Err((kind, detail)) => file.reject(kind, row.line(), detail),
+        Err((kind, detail)) => file.reject(kind, file.line, detail),
     }
 }
 

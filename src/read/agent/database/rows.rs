@@ -38,7 +38,7 @@ impl LineFormat for Rows {
         first.is_one_of("schema", &[SCHEMA])
     }
 
-    fn line(&mut self, line: &Line<'_>, _: u64, _: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Line<'_>, _: &mut AgentFile) -> Result<(), Rejected> {
         if !line.schema.is(SCHEMA) {
             return Ok(());
         }

@@ -69,13 +69,8 @@ impl LineFormat for Langfuse {
         is_observation(first) || held.into_iter().any(|one| is_observation(&one) || is_trace(&one))
     }
 
-    fn line(
-        &mut self,
-        line: &Observation<'_>,
-        number: u64,
-        file: &mut AgentFile,
-    ) -> Result<(), Rejected> {
-        self.object(line, None, number, file)
+    fn line(&mut self, line: &Observation<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
+        self.object(line, None, file.line, file)
     }
 
     fn end(self, file: &mut AgentFile) {

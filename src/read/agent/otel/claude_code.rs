@@ -91,7 +91,6 @@ fn told<'r, 'a>(record: &'r LogRecord<'a>) -> &'r Attributes<'a> {
 pub(super) fn call_of_event(
     record: &LogRecord<'_>,
     origin: Origin,
-    line: u64,
     file: &mut AgentFile,
 ) -> Result<Draft, Rejected> {
     let attributes = told(record);
@@ -104,7 +103,7 @@ pub(super) fn call_of_event(
         _ => 0,
     };
     let times = (Millis::new(end.get().saturating_sub(duration)), end);
-    let draft = draft(attributes, (origin, line), times, file);
+    let draft = draft(attributes, origin, times, file);
     let request = AgentRequest {
         identity: draft
             .request
@@ -123,13 +122,12 @@ pub(super) fn call_of_event(
 pub(super) fn call_of_span(
     span: &Span<'_>,
     origin: Origin,
-    line: u64,
     file: &mut AgentFile,
 ) -> Result<Draft, Rejected> {
     let start = span.start_time.0.or(span.end_time.0);
     let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
     let times = (start, span.end_time.0.unwrap_or(start));
-    let draft = draft(&span.attributes, (origin, line), times, file);
+    let draft = draft(&span.attributes, origin, times, file);
     let has_failed = span.has_failed() || span.attributes.text(names::CLAUDE_SUCCESS).is("false");
     let request = AgentRequest { identity: draft.request.identity.or(span.id()), ..draft.request };
     Ok(Draft { request, span: span.id(), has_failed, ..draft })
@@ -137,7 +135,7 @@ pub(super) fn call_of_span(
 
 fn draft(
     attributes: &Attributes<'_>,
-    (origin, line): (Origin, u64),
+    origin: Origin,
     times: (Millis, Millis),
     file: &mut AgentFile,
 ) -> Draft {
@@ -161,7 +159,7 @@ fn draft(
         client_version: origin.version,
         client_cost: attributes.dollars(names::CLAUDE_COST),
         route: file.symbol(&attributes.text(names::PROVIDER)),
-        ..AgentRequest::new((Client::ClaudeCode, line), model, times, usage)
+        ..AgentRequest::new((Client::ClaudeCode, file.line), model, times, usage)
     };
     Draft {
         figures: Figures::of_claude_code(attributes),

@@ -45,7 +45,6 @@ impl Telemetry {
         span: &Span<'_>,
         origin: Origin,
         scope: &Shape<Instrumentation<'_>>,
-        line: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let role = span.role(file);
@@ -53,7 +52,7 @@ impl Telemetry {
             self.spans.add(id, span.parent(), role);
         }
         if role == Role::Call {
-            self.add(span.call(origin, scope, line, file)?);
+            self.add(span.call(origin, scope, file)?);
         }
         Ok(())
     }
@@ -62,12 +61,11 @@ impl Telemetry {
         &mut self,
         record: &LogRecord<'_>,
         origin: Origin,
-        line: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         match claude_code::event(record, origin.client) {
             Some(Event::Request) => {
-                self.add(claude_code::call_of_event(record, origin, line, file)?);
+                self.add(claude_code::call_of_event(record, origin, file)?);
                 Ok(())
             }
             Some(Event::Failure) => Err((Kind::FailedRequest, "the request left no usage")),
@@ -104,18 +102,13 @@ impl LineFormat for Otlp {
         ["resourceSpans", "resourceLogs", "resourceMetrics"].iter().any(|name| first.has(name))
     }
 
-    fn line(
-        &mut self,
-        line: &Export<'_>,
-        number: u64,
-        file: &mut AgentFile,
-    ) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Export<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         for resource in line.resource_spans.0.iter().filter_map(|one| one.0.as_ref()) {
             let origin = Origin::of(&resource.resource, file);
             for scope in resource.scope_spans.0.iter().filter_map(|one| one.0.as_ref()) {
                 for span in scope.spans.0.iter().filter_map(|one| one.0.as_ref()) {
-                    let added = self.0.span(span, origin, &scope.scope, number, file);
-                    note(added, number, file);
+                    let added = self.0.span(span, origin, &scope.scope, file);
+                    note(added, file);
                 }
             }
         }
@@ -123,8 +116,8 @@ impl LineFormat for Otlp {
             let origin = Origin::of(&resource.resource, file);
             for scope in resource.scope_logs.0.iter().filter_map(|one| one.0.as_ref()) {
                 for record in scope.log_records.0.iter().filter_map(|one| one.0.as_ref()) {
-                    let added = self.0.log_record(record, origin, number, file);
-                    note(added, number, file);
+                    let added = self.0.log_record(record, origin, file);
+                    note(added, file);
                 }
             }
         }
@@ -137,9 +130,9 @@ impl LineFormat for Otlp {
 }
 
 /// Records a rejection of one of many items on a line.
-fn note(added: Result<(), Rejected>, line: u64, file: &mut AgentFile) {
+fn note(added: Result<(), Rejected>, file: &mut AgentFile) {
     if let Err((kind, detail)) = added {
-        file.reject(kind, line, detail);
+        file.reject(kind, file.line, detail);
     }
 }
 
@@ -161,12 +154,12 @@ impl LineFormat for SpanLines {
         (is_span || is_metric) && first.has("resource")
     }
 
-    fn line(&mut self, line: &Span<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(&mut self, line: &Span<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         if !line.r#type.is("span") {
             return Ok(());
         }
         let origin = Origin::of(&line.resource, file);
-        self.0.span(line, origin, &line.instrumentation_scope, number, file)
+        self.0.span(line, origin, &line.instrumentation_scope, file)
     }
 
     fn end(self, file: &mut AgentFile) {

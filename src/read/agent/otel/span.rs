@@ -60,11 +60,10 @@ impl Span<'_> {
         &self,
         origin: Origin,
         scope: &Shape<Instrumentation<'_>>,
-        line: u64,
         file: &mut AgentFile,
     ) -> Result<Draft, Rejected> {
         if self.name.as_str().is_some_and(|name| claude_code::role(name).is_some()) {
-            return claude_code::call_of_span(self, origin, line, file);
+            return claude_code::call_of_span(self, origin, file);
         }
         let attributes = &self.attributes;
         let start = self.start_time.0.or(self.end_time.0);
@@ -89,7 +88,7 @@ impl Span<'_> {
             client_version: origin.version,
             route,
             nano_aiu: bill(attributes),
-            ..AgentRequest::new((origin.client, line), model, times, Usage::default())
+            ..AgentRequest::new((origin.client, file.line), model, times, Usage::default())
         };
         Ok(Draft {
             span: self.id(),
