@@ -149,6 +149,10 @@ pub struct Facts {
     pub frame: Tokens,
     /// True if the cache survives a change of effort.
     pub effort_keeps_cache: bool,
+    /// True if a request without `thinking` is answered as with `adaptive`, false as with `disabled`; `None` if unknown.
+    pub thinks: Option<bool>,
+    /// Effort of a request that names none.
+    pub default_effort: Arc<str>,
     /// True if the client's own rule for breaks covers the model.
     pub client_reports_breaks: bool,
     /// Messages of the role `system`.
@@ -323,6 +327,8 @@ pub(super) struct Given {
     pub(super) forced_choice: Option<Tokens>,
     pub(super) frame: Option<Tokens>,
     pub(super) effort_keeps_cache: Option<bool>,
+    pub(super) thinks: Option<bool>,
+    pub(super) default_effort: Option<Arc<str>>,
     pub(super) client_reports_breaks: Option<bool>,
     pub(super) system_role: Option<Support>,
     pub(super) fast_mode: Option<Support>,
@@ -333,8 +339,10 @@ pub(super) struct Given {
 
 impl Given {
     fn lay_over(&self, facts: &mut Facts) {
-        let Self { minimum, tokenizer, .. } = self;
+        let Self { minimum, tokenizer, default_effort, .. } = self;
         facts.minimum = minimum.as_ref().unwrap_or(&facts.minimum).clone();
+        facts.default_effort = default_effort.as_ref().unwrap_or(&facts.default_effort).clone();
+        facts.thinks = self.thinks.or(facts.thinks);
         facts.drops_thinking = self.drops_thinking.unwrap_or(facts.drops_thinking);
         facts.prefix_check = self.prefix_check.unwrap_or(facts.prefix_check);
         facts.tools_prompt = self.tools_prompt.unwrap_or(facts.tools_prompt);

@@ -55,7 +55,8 @@ pub(super) fn of_document(document: &DeTable<'_>, before: Option<&Known>) -> Res
 }
 
 fn usual_facts(given: Given) -> Result<Facts, Fault> {
-    let missing = || Fault::at(0, "`usual` needs all facts but `forced_choice` and `window`");
+    let missing =
+        || Fault::at(0, "`usual` needs all facts but `forced_choice`, `thinks` and `window`");
     Ok(Facts {
         minimum: given.minimum.ok_or_else(missing)?,
         drops_thinking: given.drops_thinking.ok_or_else(missing)?,
@@ -64,6 +65,8 @@ fn usual_facts(given: Given) -> Result<Facts, Fault> {
         forced_choice: given.forced_choice,
         frame: given.frame.ok_or_else(missing)?,
         effort_keeps_cache: given.effort_keeps_cache.ok_or_else(missing)?,
+        thinks: given.thinks,
+        default_effort: given.default_effort.ok_or_else(missing)?,
         client_reports_breaks: given.client_reports_breaks.ok_or_else(missing)?,
         system_role: given.system_role.ok_or_else(missing)?,
         fast_mode: given.fast_mode.ok_or_else(missing)?,
@@ -112,7 +115,7 @@ impl Known {
 }
 
 /// Keys of facts.
-const FACTS: [&str; 13] = [
+const FACTS: [&str; 15] = [
     "minimum",
     "drops_thinking",
     "prefix_check",
@@ -120,6 +123,8 @@ const FACTS: [&str; 13] = [
     "forced_choice",
     "frame",
     "effort_keeps_cache",
+    "thinks",
+    "default_effort",
     "client_reports_breaks",
     "refuses_system_role",
     "refuses_fast",
@@ -145,6 +150,8 @@ fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Resul
         forced_choice: tokens("forced_choice")?,
         frame: tokens("frame")?,
         effort_keeps_cache: flag(table, "effort_keeps_cache")?,
+        thinks: flag(table, "thinks")?,
+        default_effort: text(table, "default_effort")?.map(|(effort, _)| effort.into()),
         client_reports_breaks: flag(table, "client_reports_breaks")?,
         system_role: refused(table, "refuses_system_role")?,
         fast_mode: refused(table, "refuses_fast")?,

@@ -83,12 +83,26 @@ pub(super) fn answer(advice: &Advice) -> String {
     if let Some(contradiction) = advice.withheld {
         return format!("No change is advised. {}", contradiction.sentence());
     }
+    if advice.bill.spent() == Picodollars::ZERO {
+        return "Nothing is charged for these requests, so no change would save anything. `cachesim lint` names those \
+                that the service refuses."
+            .to_owned();
+    }
     let spent = dollars(Some(advice.bill.spent()));
     let would = match (advice.bill.billed, advice.bill.unrecorded) {
         (None, _) => "the rules charge",
         (Some(_), Picodollars::ZERO) => "was spent",
         (Some(_), _) => "was spent, or that the rules charge where nothing was recorded,",
     };
+    let beyond = advice.bill.unexplained().filter(|beyond| *beyond > Picodollars::ZERO);
+    if let Some(beyond) = beyond.filter(|_| advice.drops_markers && advice.changes.is_empty()) {
+        let share = percent(part(Some(beyond), Some(advice.bill.spent())));
+        return format!(
+            "Of {spent} that {would} the markers would have saved {} ({share}): nothing was written and nothing read, \
+             as a gateway drops `cache_control`.",
+            dollars(Some(beyond)),
+        );
+    }
     let Some(first) = advice.changes.first() else {
         let least = advice.bill.least_words();
         return format!("Of {spent} that {would} no change would have saved as much as {least}.");

@@ -104,7 +104,7 @@ impl LintScope {
         let mut notes = Vec::new();
         if self.compared == 0 {
             notes.push(
-                "No request here follows another, so none could be compared with the one before it. \
+                "No request here could be compared with one before it: none follows another that the service takes. \
                  Only what a single request shows was looked at."
                     .to_owned(),
             );
@@ -161,11 +161,15 @@ fn price(finding: &Finding) -> String {
 
 fn own_price(finding: &Finding) -> String {
     let requests = counted(finding.requests, "request", "requests");
+    let cost = finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)));
     if finding.tokens == Tokens::ZERO {
-        let lost = if finding.is_priced { "; nothing was lost here" } else { "" };
+        let lost = match (finding.is_priced, finding.cost) {
+            (true, Some(Picodollars::ZERO)) => "; nothing was lost here".to_owned(),
+            (true, _) => format!("; all was read, and writing it cost {cost} more"),
+            (false, _) => String::new(),
+        };
         return format!("{requests}{lost}");
     }
-    let cost = finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)));
     format!("{requests}; {} tokens {}, {cost}", tokens(finding.tokens), finding.lost_as())
 }
 

@@ -275,10 +275,13 @@ enum Price {
     Rows,
     /// As `Rows`, at prices of fast requests, which `breaks` knows.
     Breaks,
-    /// `lint` names it, and has the price of the strategy that it names or none.
-    Advice,
+    /// Two replays differ by it alone, and it is no break: what is written costs more, or nothing could be read.
+    Markers,
+    /// Two replays differ by it and by the prices of another model, which are apart; `breaks` has the price of the
+    /// request, `lint` that of the next one as well.
+    Model,
 }
-use Price::{Advice, Breaks, Replays, Rows};
+use Price::{Breaks, Markers, Model, Replays, Rows};
 
 /// Name of an alteration, what it does, the rule and a word of the detail that name it, and its price.
 type Alteration = (&'static str, fn(&mut Agent), &'static str, &'static str, Price);
@@ -490,6 +493,17 @@ fn hash(agent: &mut Agent) {
     });
 }
 
+/// Half of the lines in a block of their own.
+fn system_split(agent: &mut Agent) {
+    agent.alternate(|body| {
+        let text = body["system"][0]["text"].as_str().expect("a text").to_owned();
+        let half = text.match_indices('\n').nth(9).expect("twenty lines").0;
+        body["system"][0]["text"] = json!(text[half + 1..]);
+        let first = json!({"type": "text", "text": text[..half]});
+        body["system"].as_array_mut().expect("blocks").insert(0, first);
+    });
+}
+
 fn system_tail(agent: &mut Agent) {
     agent.vary(|number, body| {
         let mode = ["plan", "edit", "test", "read", "sort", "find", "save", "ship"][number];
@@ -677,15 +691,16 @@ const ALTERATIONS: &[Alteration] = &[
     ("counter", counter, "counter", "a number", Rows),
     ("random id", random_id, "random-id", "an id", Rows),
     ("hash", hash, "hash", "a hash", Rows),
+    ("system split", system_split, "dynamic-before-boundary", "blocks came", Rows),
     ("system tail", system_tail, "system-changed", "the text differs", Rows),
-    ("marker", marker_missing, "marker-missing", "in front of the end", Advice),
-    ("lifetime", lifetime, "ttl-changed", "5m before, 1h now", Advice),
+    ("marker", marker_missing, "marker-missing", "in front of the end", Markers),
+    ("lifetime", lifetime, "ttl-changed", "5m before, 1h now", Markers),
     ("budget", budget, "setting-changed", "thinking", Replays),
     ("thinking off", thinking_off, "setting-changed", "thinking", Replays),
     ("format", answer_format, "setting-changed", "format", Replays),
     ("speed", speed, "setting-changed", "speed", Breaks),
     ("betas", betas, "betas-changed", "two-2026-01-01", Replays),
-    ("model", model, "model-changed", "another model", Advice),
+    ("model", model, "model-changed", "another model", Model),
     ("window of three", window_of_three, "history-rewritten", "gone from the front", Rows),
     ("pair", pair_dropped, "history-rewritten", "gone from the middle", Rows),
     ("ids", ids, "history-rewritten", "`id` of the block", Rows),
@@ -747,6 +762,13 @@ fn unread(rows: &[Value]) -> f64 {
     f64::from(u32::try_from(lost.sum::<u64>()).expect("few")) * 5.75e-6
 }
 
+/// What the request that another model answered cost less by its prices, had it read what the healthy one did: Opus 5
+/// reads for $0.50 and writes for $6.25 a million, Sonnet 5 for $0.20 and $2.50.
+fn prices_apart(healthy: &[Value]) -> f64 {
+    let tokens = |key: &str| healthy[2][key].as_f64().expect("a number");
+    tokens("cache_read_input_tokens").mul_add(0.3e-6, tokens("ephemeral_5m_input_tokens") * 3.75e-6)
+}
+
 fn is_near(one: f64, other: f64) -> bool {
     (one - other).abs() <= 0.02 * one.abs().max(other.abs())
 }
@@ -779,14 +801,43 @@ fn wrong(path: &Path, healthy: &[Value], alteration: &Alteration) -> Vec<String>
         ("alone", found.iter().all(|one| is_named(one) || is_counted(one))),
         ("one cause", causes <= 1),
         ("one change", changes.len() == 1),
-        ("breaks", *source == Advice || is_near(price, excess)),
-        ("advise", *source == Advice || is_near(price, saving)),
+        ("breaks", [Markers, Model].contains(source) || is_near(price, excess)),
+        ("advise", *source == Model || is_near(price, saving)),
+        ("model", *source != Model || is_near(price, more + prices_apart(healthy))),
         ("rows", *source != Rows || is_near(price, unread(&now))),
-        ("replays", *source != Replays || is_near(price, more)),
+        ("replays", ![Replays, Markers].contains(source) || is_near(price, more)),
     ];
     let figures = format!("{price} {excess} {saving} {more} {}: {found:#?}", unread(&now));
     let wrong = right.iter().filter(|(_, is_right)| !is_right);
     wrong.map(|(what, _)| format!("{what}: {figures}")).collect()
+}
+
+/// Defaults that every other request spells out, or leaves out.
+#[test]
+fn a_default_that_is_spelled_out_is_no_alteration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("capture.jsonl");
+    let defaults: [fn(&mut Agent); 4] = [
+        |agent| agent.alternate(|body| body["tool_choice"] = json!({"type": "auto"})),
+        |agent| {
+            agent.alternate(|body| drop(body.as_object_mut().expect("a body").remove("thinking")));
+        },
+        |agent| agent.alternate(|body| body["output_config"] = json!({"effort": "high"})),
+        |agent| {
+            agent.alter_earlier(|content| {
+                if let Some(result) = block(content, "tool_result") {
+                    result["is_error"] = json!(false);
+                }
+            });
+        },
+    ];
+    for (number, spell_out) in defaults.into_iter().enumerate() {
+        let mut agent = Agent::new(number as u64);
+        spell_out(&mut agent);
+        fs::write(&path, agent.capture()).expect("written");
+        assert_eq!(findings(&path), Vec::<Value>::new(), "default {number}");
+        assert_eq!(document(&["breaks"], &path)["by_cause"], json!([]), "default {number}");
+    }
 }
 
 /// A healthy capture has no finding and no break; altered in one way, it has findings of that way alone, `breaks` and

@@ -33,6 +33,7 @@ mod prices;
 mod providers;
 mod random_captures;
 mod random_designs;
+mod recorded;
 mod records;
 pub(crate) mod since_change;
 mod stored;

@@ -313,8 +313,20 @@ fn settings_of_the_messages(body: &Json) -> String {
     let output = |key| body.get("output_config").and_then(|output| output.get(key));
     let settings =
         [body.get("tool_choice"), body.get("thinking"), output("effort"), output("format")];
+    // A default that is spelled out is as if it were not: Opus 5 thinks, Sonnet 4.5 does not.
+    let is_loaded = |tool: &Json| tool.get("defer_loading") != Some(&Json::Bool(true));
+    let choice = if body.items("tools").iter().any(is_loaded) { "auto" } else { "none" };
+    let thinking =
+        if body.text("model") == Some("claude-opus-5") { "adaptive" } else { "disabled" };
+    let defaults = [choice, thinking].map(|kind| format!(r#"{{"type":"{kind}"}}"#));
     let settings =
         settings.map(|setting| setting.map_or_else(|| "none".to_owned(), Json::canonical));
+    let is_default = |(at, value): (usize, &String)| defaults.get(at) == Some(value);
+    let settings: Vec<String> = settings
+        .iter()
+        .enumerate()
+        .map(|one| if is_default(one) { "none".to_owned() } else { one.1.clone() })
+        .collect();
     let has_image = any_in_messages(body, |block| block.text("type") == Some("image"));
     format!("{}\nimage {has_image}", settings.join("\n"))
 }

@@ -32,6 +32,8 @@ pub struct Advice {
     pub withheld: Option<Contradiction>,
     /// Number of requests to caches that are not Anthropic's, which are in no saving.
     pub own_caches: usize,
+    /// True if markers never had an effect: a gateway drops them.
+    pub drops_markers: bool,
 }
 
 /// Change that saves most alone, with the bill that its saving starts from.
@@ -67,7 +69,8 @@ impl Advice {
         let seen = Seen::new(ledger, trace, selection, analysis);
         let start = SearchStart::new(Trials::new(ledger, trace, selection))?;
         let own_caches = selection.requests().filter(|index| ledger.has_own_cache(*index)).count();
-        let none = Self { own_caches, ..Self::none(start.bill) };
+        let drops_markers = seen.drops_markers();
+        let none = Self { own_caches, drops_markers, ..Self::none(start.bill) };
         if analysis.contradiction.is_some() {
             return Some(Self { withheld: analysis.contradiction, ..none });
         }
@@ -89,9 +92,15 @@ impl Advice {
 
     /// Advice without changes.
     fn none(bill: Bill) -> Self {
-        let (changes, out_of_reach) = (Vec::new(), Vec::new());
-        let (unsupported, withheld, own_caches) = (None, None, 0);
-        Self { bill, changes, unsupported, out_of_reach, withheld, own_caches }
+        Self {
+            bill,
+            changes: Vec::new(),
+            unsupported: None,
+            out_of_reach: Vec::new(),
+            withheld: None,
+            own_caches: 0,
+            drops_markers: false,
+        }
     }
 
     /// Finds the first of the changes alone.

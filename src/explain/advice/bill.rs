@@ -34,7 +34,8 @@ impl Bill {
 
     /// Least saving worth a line: half a per cent of the amount spent, or a cent.
     pub fn least_saving(&self) -> Picodollars {
-        LEAST_SAVING.min(Picodollars(self.spent().0 / LEAST_PART))
+        // Where nothing was spent nothing can be saved.
+        LEAST_SAVING.min(Picodollars(self.spent().0 / LEAST_PART)).max(Picodollars(1))
     }
 
     /// Words for the least saving worth a line.

@@ -69,8 +69,8 @@ words! {
         Resumed = "resumed", "the session was left and resumed";
         /// Another client version continued it.
         ClientVersionChanged = "client_version_changed", "another version of the client";
-        /// The model drops the thinking of earlier turns.
-        ThinkingStripped = "thinking_stripped", "the model dropped earlier thinking";
+        /// The thinking of earlier turns is gone: the model drops it, the service clears it, or the client left it out.
+        ThinkingStripped = "thinking_stripped", "earlier thinking left the prompt";
         /// The prompt is shorter than the model caches.
         BelowMinimum = "below_minimum", "the prompt is too short to be cached";
         /// More blocks were added than a marker looks back.

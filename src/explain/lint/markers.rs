@@ -7,7 +7,7 @@ use super::{Finding, Rule};
 use crate::base::by_key::ByKey;
 use crate::base::refusal::ANSWERED;
 use crate::base::units::{Picodollars, Tokens};
-use crate::read::capture::{Part, WireNodeId};
+use crate::read::capture::{BlockKind, Part, WireNodeId, plain_text};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::PromptView;
 use crate::requests::prompt::{Marker, NodeId};
@@ -48,8 +48,16 @@ fn refused(
         Refusal::NoFastMode => (Rule::RequestRefused, "speed"),
         _ => (Rule::RequestRefused, "cache_control"),
     };
-    let markers = &trace.wire(index).markers;
-    let places: Vec<String> = markers.iter().map(|marker| view.place(marker.node)).collect();
+    let nodes: Vec<WireNodeId> =
+        trace.wire(index).markers.iter().map(|marker| marker.node).collect();
+    let is_unmarkable = |id: &WireNodeId| {
+        let node = trace.tree().node(*id);
+        let is_empty = plain_text(node.text()).is_some_and(|text| text.is_empty());
+        rule == Rule::UnmarkableBlock && (node.kind == BlockKind::Thinking || is_empty)
+    };
+    let unmarkable: Vec<WireNodeId> = nodes.iter().copied().filter(is_unmarkable).collect();
+    let named = if unmarkable.is_empty() { nodes } else { unmarkable };
+    let places: Vec<String> = named.into_iter().map(|id| view.place(id)).collect();
     // A marker inside a block has no place of its own.
     let detail = if rule == Rule::RequestRefused || places.is_empty() {
         refusal.label().to_owned()

@@ -8,6 +8,7 @@
 //! several differences the first one in the prefix has the price, tokens that only the lookback limit lost
 //! are priced separately, and variants of a prefix are priced at the beginning of a conversation.
 
+mod counterfactual;
 mod markers;
 mod record;
 mod recurring;
@@ -149,6 +150,12 @@ impl Finding {
         }
     }
 
+    /// Finding of a request that another model answered.
+    fn of_model(request: RequestIndex) -> Self {
+        let detail = "another model answered this request".to_owned();
+        Self::new(Rule::ModelChanged, "model".to_owned(), detail, request)
+    }
+
     /// The same finding with its price.
     fn priced(self, tokens: Tokens, cost: Option<Picodollars>) -> Self {
         Self { is_priced: true, tokens, cost, ..self }
@@ -174,7 +181,8 @@ impl Finding {
     /// more expensive is a note.
     #[must_use]
     pub fn severity(&self) -> Severity {
-        let saves = self.latch_saves.is_some_and(|saved| saved > Picodollars::ZERO);
+        let is_more = |cost: Option<Picodollars>| cost.is_some_and(|cost| cost > Picodollars::ZERO);
+        let saves = is_more(self.latch_saves) || is_more(self.cost);
         if self.rule == Rule::TtlChanged && self.tokens == Tokens::ZERO && !saves {
             Severity::Note
         } else {

@@ -2,13 +2,15 @@
 
 use std::cell::LazyCell;
 
+use super::counterfactual::priced;
 use super::run::Trace;
 use super::{Finding, Rule};
 use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::Tokens;
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{RequestIndex, got_hour};
+use crate::requests::prompt::Marker;
 use crate::simulate::cache::Outcome;
 use crate::simulate::pricing::Billing;
 
@@ -22,7 +24,7 @@ pub(super) fn against_the_record(trace: &Trace<'_>) -> Vec<Finding> {
         let wire = trace.wire(index);
         groups.entry((wire.scope, wire.model)).or_default().push(index);
     }
-    let as_asked = LazyCell::new(|| trace.as_asked());
+    let as_asked = LazyCell::new(|| as_asked(trace));
     groups
         .values()
         .flat_map(|group| {
@@ -63,21 +65,13 @@ fn ungranted(trace: &Trace<'_>, group: &[RequestIndex]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Gives a finding the price of what the requests would have saved with the lifetime that they asked for, if anything.
-fn priced(
-    finding: Finding,
-    trace: &Trace<'_>,
-    group: &[RequestIndex],
-    as_asked: &[Outcome],
-) -> Finding {
-    let asked = |index: &RequestIndex| &as_asked[index.get()];
-    let saved = |index: &RequestIndex| trace.beyond(*index, trace.by_rules(*index), asked(index));
-    let saved: Option<Picodollars> = group.iter().map(saved).sum();
-    if saved.is_some_and(|saved| saved <= Picodollars::ZERO) {
-        return finding.priced(Tokens::ZERO, Some(Picodollars::ZERO));
-    }
-    let unread = |index| asked(index).read.saturating_sub(trace.outcome(*index).read);
-    finding.priced(group.iter().map(unread).sum(), saved)
+/// Outcomes with the lifetimes that the markers ask for.
+fn as_asked(trace: &Trace<'_>) -> Vec<Outcome> {
+    let asked = |index: RequestIndex| {
+        let sent = trace.sent_markers(index).iter().zip(&trace.wire(index).markers);
+        (index, sent.map(|(marker, sent)| Marker { ttl: Some(sent.asked), ..*marker }).collect())
+    };
+    trace.with_markers(&trace.indices().map(asked).collect())
 }
 
 /// Finding of requests none of which wrote or read anything, or that wrote again what the rules read, each time.

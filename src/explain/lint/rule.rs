@@ -140,7 +140,8 @@ words! {
             "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
         /// Another model.
         ModelChanged = "model-changed",
-            "Every model has caches of its own: after a change everything is written again.";
+            "Every model has caches of its own: after a change everything is written again, and once more for the \
+            model that comes back. What its own prices make dearer or cheaper is not counted.";
         /// Conditional parts multiply the prefixes.
         PrefixVariants = "prefix-variants",
             "Each conditional in front of the conversation doubles the number of prefixes, and \

@@ -1,7 +1,8 @@
 //! Run of all rules over all captured requests, on a simulated trace.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::counterfactual::{Conversation, conversation, price_markers};
 use super::markers::{request_markers, trace_markers};
 use super::record::against_the_record;
 use super::recurring::recurrences;
@@ -21,7 +22,7 @@ use crate::requests::difference::{
     ByteDifference, PromptView, beta_differences, comes_back, context, deletion_difference,
     ttl_difference,
 };
-use crate::requests::prompt::{Marker, NodeId, Prompt, PromptTrace};
+use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::{BetaKey, LOOKBACK, Lookback, Outcome, Policy, effective, simulate};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::{Billing, Rates};
@@ -43,8 +44,11 @@ pub fn lint(
     let trace = Trace::new(ledger, outcomes, prompts, policy);
     let selected: FxHashSet<RequestIndex> = selection.requests().collect();
     let mut findings = Vec::new();
+    let mut latest: FxHashMap<Conversation, RequestIndex> = FxHashMap::default();
     for index in trace.indices() {
         let changes = changes(&trace, index);
+        let before = latest.insert(conversation(&trace, index), index);
+        findings.extend(before.and_then(|before| return_of_model(&trace, before, index)));
         let is_followed = |one: &Finding| {
             one.rule == Rule::BeyondLookback
                 && changes
@@ -58,10 +62,11 @@ pub fn lint(
         findings.extend(idle_edits(&trace, index));
         findings.extend(nested_fork(&trace, index));
     }
+    price_markers(&trace, &mut findings);
     findings.extend(trace_markers(&trace, &findings));
     findings.extend(against_the_record(&trace));
     let missed = findings.iter().filter(|finding| finding.rule == Rule::MarkerMissing);
-    let missed: FxHashSet<RequestIndex> = missed.map(|finding| finding.request).collect();
+    let missed = missed.map(|finding| conversation(&trace, finding.request)).collect();
     findings.extend(unmarked(&trace, &missed));
     let mut priced = FxHashSet::default();
     let variants = prefix_variants(&trace, &mut priced);
@@ -111,18 +116,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let read = trace.read(index);
     let request = trace.history.request(index);
     let is_fork = request.is_fork_of(trace.history.request(predecessor));
-    // A fork may have tools of its own; a conversation with one list of tools reads all of its prompt.
-    let keeps_all = |rule: Rule| match rule {
-        Rule::LineOrder | Rule::KeyOrder | Rule::ToolOrder => true,
-        Rule::ToolSet => !is_fork,
-        _ => false,
-    };
-    let lost = if !findings.is_empty() && findings.iter().all(|one| keeps_all(one.rule)) {
-        // In one order, or with one list of tools, the prompts are the same.
-        whole(trace, predecessor, index)
-    } else {
-        lost(trace, predecessor, index, &views)
-    };
+    let lost = lost(trace, predecessor, index, &views, is_fork);
     // Tokens that were lost without any difference were lost for lack of a marker.
     if findings.is_empty() && lost > Tokens::ZERO {
         findings.extend(marker_missing(trace, index, last));
@@ -140,11 +134,26 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     findings
 }
 
-/// Tokens that the predecessor had cached, that were still alive and were not read, if all of them came back.
-fn whole(trace: &Trace<'_>, predecessor: RequestIndex, index: RequestIndex) -> Tokens {
-    let end = trace.cached_end(predecessor);
-    let end = end.filter(|_| trace.is_readable_from(predecessor, index)).unwrap_or_default();
-    end.min(trace.prompt(index).total).saturating_sub(trace.read(index))
+/// Price of a request that a model answered and another one had to write again when it came back: its last message.
+fn return_of_model(trace: &Trace<'_>, other: RequestIndex, index: RequestIndex) -> Option<Finding> {
+    let predecessor = trace.compared_with(index)?;
+    let (before, after) = (trace.wire(other), trace.wire(index));
+    if before.model == after.model
+        || trace.compared_with(other) != Some(predecessor)
+        || !trace.is_alive(other, index)
+    {
+        return None;
+    }
+    let views = [before, after].map(|wire| PromptView::new(trace.tree(), wire.leaf));
+    let marked = trace.wire_node(trace.last_marker(other)?.node);
+    let written = views[0].blocks.iter().take_while(|id| **id <= marked).count();
+    let own = views[1].blocks.get(..written)?;
+    let is_same = views[0].texts(&views[0].blocks[..written]) == views[1].texts(own);
+    let (read, end) = (trace.read(index), trace.end(*own.last().filter(|_| is_same)?));
+    let lost = end.saturating_sub(read);
+    let mut finding = Finding::of_model(other);
+    finding.requests = 0;
+    Some(finding.priced(lost, trace.rewrite_cost(index, read, read + lost)))
 }
 
 /// Finding of a request with no effective marker at the end of the cached part, or after it.
@@ -220,9 +229,16 @@ fn lost(
     predecessor: RequestIndex,
     index: RequestIndex,
     [before, after]: &[PromptView<'_>; 2],
+    is_fork: bool,
 ) -> Tokens {
     let Some(marker) = trace.last_marker(predecessor) else { return Tokens::ZERO };
     let cached = trace.cached_end(predecessor).unwrap_or_default();
+    if trace.wire(predecessor).model != trace.wire(index).model {
+        // The model has nothing of what another one had cached.
+        let is_alive = trace.is_alive(predecessor, index);
+        let end = if is_alive { cached } else { Tokens::ZERO };
+        return end.min(trace.prompt(index).total).saturating_sub(trace.read(index));
+    }
     if !trace.is_readable_from(predecessor, index) {
         return Tokens::ZERO;
     }
@@ -236,9 +252,12 @@ fn lost(
         // The whole prefix came back.
         return cached.saturating_sub(deleted).min(prompt.total).saturating_sub(read);
     }
-    let is_same_front =
+    let has_same_front =
         before.system_settings == after.system_settings && before.system == after.system;
-    if is_same_front
+    // A fork may have tools and a system prompt of its own, and another conversation has other messages behind them.
+    let first = |view: &PromptView<'_>| view.blocks.first().map(|id| view.text(*id).to_owned());
+    let is_continued = !is_fork && first(before) == first(after);
+    if (has_same_front || is_continued)
         && comes_back(trace.tree(), trace.wire(predecessor).leaf, trace.wire(index).leaf)
     {
         // As it was sent, all of it would have been read.
@@ -359,16 +378,43 @@ impl<'a> Trace<'a> {
         &self.unlimited[index.get()]
     }
 
-    /// Outcomes with the lifetimes that the markers ask for.
-    pub(super) fn as_asked(&self) -> Vec<Outcome> {
-        let mut asked = self.prompts.clone();
+    /// Outcomes with other markers of some requests.
+    pub(super) fn with_markers(
+        &self,
+        other: &FxHashMap<RequestIndex, Vec<Marker>>,
+    ) -> Vec<Outcome> {
+        let mut trace = self.prompts.clone();
         for index in self.indices() {
-            let markers = &mut asked.markers[self.prompt(index).markers.clone()];
-            for (marker, sent) in markers.iter_mut().zip(&self.wire(index).markers) {
-                marker.ttl = Some(sent.asked);
-            }
+            let Some(markers) = other.get(&index) else { continue };
+            let start = trace.markers.len();
+            trace.markers.extend(markers);
+            trace.prompts[index.get()].markers = start..trace.markers.len();
         }
-        simulate(&asked, &self.policy)
+        simulate(&trace, &self.policy)
+    }
+
+    /// Markers of a request as it was sent.
+    pub(super) fn sent_markers(&self, index: RequestIndex) -> &'a [Marker] {
+        self.prompts.markers_of(self.prompt(index))
+    }
+
+    /// Marker without a TTL on the last block of a request that can carry one.
+    pub(super) fn last_block(&self, index: RequestIndex) -> Marker {
+        let prompt = self.prompt(index);
+        let leaf = NodeId::at(self.first_node + self.wire(index).leaf.0 as usize);
+        let mut path = self.prompts.path(leaf);
+        let node = path.find(|node| self.prompts.node(*node).is_markable).unwrap_or(leaf);
+        Marker::new(node, self.prompts.end_in(prompt, node), prompt.basis)
+    }
+
+    /// Returns true if a prefix is one of a request's prompt.
+    pub(super) fn has(&self, index: RequestIndex, node: NodeId) -> bool {
+        let node = self.wire_node(node);
+        self.tree().path(self.wire(index).leaf).any(|id| id == node)
+    }
+
+    pub(super) fn level(&self, node: NodeId) -> Level {
+        self.prompts.node(node).level
     }
 
     /// Request that one is compared with. A refused request neither stores nor reads anything.
@@ -385,8 +431,8 @@ impl<'a> Trace<'a> {
 
     /// Markers of a request, one for each block, over prefixes of at least `minimum`.
     fn markers_from(&self, index: RequestIndex, minimum: Tokens) -> Vec<&'a Marker> {
-        let markers = self.prompts.markers_of(self.prompt(index)).iter();
-        let sent = markers.filter_map(|marker| Some((marker, marker.ttl?))).collect();
+        let sent = self.sent_markers(index).iter();
+        let sent = sent.filter_map(|marker| Some((marker, marker.ttl?))).collect();
         effective(sent, minimum).into_iter().map(|(marker, _)| marker).collect()
     }
 
@@ -543,6 +589,15 @@ impl<'a> Trace<'a> {
     /// Returns true if a later request of the same scope and model can read the prefix that a request cached.
     pub(super) fn is_readable_from(&self, writer: RequestIndex, reader: RequestIndex) -> bool {
         self.readable_until(writer, reader) == Some(Tokens(u64::MAX))
+    }
+
+    /// Returns true if a later request of the same scope and of the same model could read what a request cached.
+    fn is_alive(&self, writer: RequestIndex, reader: RequestIndex) -> bool {
+        let (before, after) = (self.prompt(writer), self.prompt(reader));
+        let ttl = self.last_marker(writer).and_then(|marker| marker.ttl);
+        before.readable_from <= after.start
+            && before.scope == after.scope
+            && ttl.is_some_and(|ttl| after.start.since(before.start) < ttl.millis())
     }
 
     /// Size up to which a later request of the same model can read what a request cached, if its prefix is the same: all

@@ -36,8 +36,7 @@ impl PromptPair<'_> {
     pub(super) fn differences(&self) -> Vec<Finding> {
         // Every model has caches of its own, so no other difference matters.
         if self.before.model != self.after.model {
-            let detail = "another model answered this request".to_owned();
-            return vec![self.finding(Rule::ModelChanged, "model".to_owned(), detail)];
+            return vec![Finding::of_model(self.request)];
         }
         let mut findings = self.tools();
         findings.extend(self.settings(self.before.system_settings, self.after.system_settings));
@@ -103,7 +102,8 @@ impl PromptPair<'_> {
         let detail = format!("{} changed", names.join(", "));
         let mut finding = self.finding(Rule::SettingChanged, names.join(", "), detail);
         let [first, ..] = changes.as_slice() else { return None };
-        finding.difference = Some(ByteDifference::between(first.before, first.after));
+        let [before, after] = [first.before, first.after].map(shown_value);
+        finding.difference = Some(ByteDifference::between(before, after));
         Some(finding)
     }
 
@@ -184,6 +184,11 @@ impl PromptPair<'_> {
         finding.difference = is_same_block.then(|| ByteDifference::between(old, new));
         Some((finding, alteration))
     }
+}
+
+/// Value of a setting as it is shown: that of one that is not given, or that spells its default out, is the default.
+fn shown_value(canonical: &str) -> &str {
+    if canonical == "null" { "the default" } else { canonical }
 }
 
 /// Rule of an alteration that keeps what is said, if it is one.

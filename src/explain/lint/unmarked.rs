@@ -5,10 +5,10 @@
 
 use rustc_hash::FxHashSet;
 
+use super::counterfactual::{Conversation, conversation};
 use super::run::Trace;
 use super::{Finding, Rule};
 use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
@@ -25,13 +25,14 @@ struct Unmarked {
     has_markers: bool,
 }
 
-/// Findings of sessions whose prompts come again unread, joined. Requests in `missed` have findings of their own.
-pub(super) fn unmarked(trace: &Trace<'_>, missed: &FxHashSet<RequestIndex>) -> Option<Finding> {
-    let mut sessions: ByKey<(Symbol, Option<Symbol>), Unmarked> = ByKey::new();
-    let is_looked_at = |index: &RequestIndex| !trace.is_refused(*index) && !missed.contains(index);
-    for index in trace.indices().filter(is_looked_at) {
-        let request = trace.history.request(index);
-        sessions.entry((request.session, request.agent)).or_default().add(trace, index);
+/// Findings of sessions whose prompts come again unread, joined. Conversations in `missed` have findings of their own.
+pub(super) fn unmarked(trace: &Trace<'_>, missed: &FxHashSet<Conversation>) -> Option<Finding> {
+    let mut sessions: ByKey<Conversation, Unmarked> = ByKey::new();
+    for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
+        let own = conversation(trace, index);
+        if !missed.contains(&own) {
+            sessions.entry(own).or_default().add(trace, index);
+        }
     }
     // Less than one per cent is not worth a warning: a short question that is sent twice would be one.
     let worth_it = |one: &Unmarked| one.first.is_some() && one.saved.0 * 100 > one.spent.0;

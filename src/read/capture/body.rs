@@ -11,7 +11,8 @@ use super::canonical::{TooDeep, write_block, write_canonical, write_text_block};
 use super::load::{BlockParts, CaptureOptions};
 use super::other_fields::OtherFields;
 use super::parse::AttributionPart;
-use super::record::{CacheControl, Message, OutputConfig, Request, word};
+use super::record::{CacheControl, Message, Request, word};
+use super::settings::write_settings;
 use super::size::{Deferred, DeferredTool, Place, Role, Size, Sizes};
 use super::sketch::BlockSketch;
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
@@ -19,9 +20,6 @@ use crate::base::model::Support;
 use crate::base::{Facts, Refusal, Ttl};
 use crate::read::input::{Shape, Text};
 use crate::read::rendered::USUAL_NAME;
-
-/// Effort of a request that names none; naming it changes nothing.
-const DEFAULT_EFFORT: &str = "\"high\"";
 
 /// Marker of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +146,7 @@ pub(super) fn add_prompt<'a>(
     // Each group of settings is in front of the parts whose cache it invalidates.
     walk.system_settings(body, &messages);
     walk.system(body.system)?;
-    walk.message_settings(body, &messages)?;
+    walk.message_settings(body, &messages, facts)?;
     let turn = if facts.drops_thinking { messages.last_turn() } else { 0 };
     for (number, message) in messages.0.iter().enumerate() {
         walk.message(message, number < turn)?;
@@ -516,34 +514,24 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.add_block(part, kind, &Block::default());
     }
 
-    /// Adds the settings in front of the messages. A missing setting differs from any value but the
-    /// default effort.
+    /// Adds the settings in front of the messages.
     fn message_settings(
         &mut self,
         body: &Request<'_>,
         messages: &Messages<'_>,
+        facts: &Facts,
     ) -> Result<(), BodyError> {
-        let none = OutputConfig::default();
-        let output = body.output_config.0.as_ref().unwrap_or(&none);
-        let settings = [
-            ("thinking", body.thinking),
-            ("tool_choice", body.tool_choice),
-            ("effort", output.effort.filter(|effort| effort.get() != DEFAULT_EFFORT)),
-            ("format", output.format),
-        ];
         self.canonical.push(b'{');
-        for (name, value) in settings {
-            self.canonical.extend_from_slice(format!("\"{name}\":").as_bytes());
-            write_canonical(value.map_or("null", RawValue::get), &mut self.canonical)?;
-            self.canonical.push(b',');
-        }
+        write_settings(body, facts, self.has_tools, &mut self.canonical)?;
         let images = messages.any(Block::has_image);
         self.canonical.extend_from_slice(format!("\"images\":{images}}}").as_bytes());
         self.label.push_str("message-settings");
         let has_budget = is_of_kind(body.thinking, &["enabled"]);
         let is_forced = is_of_kind(body.tool_choice, &["any", "tool"]);
+        let has_format =
+            body.output_config.0.as_ref().is_some_and(|output| output.format.is_some());
         self.extend(Some(self.here), Part::MessageSettings, None, |walk| {
-            match (output.format.is_some(), is_forced, has_budget) {
+            match (has_format, is_forced, has_budget) {
                 // The text that a format writes into the prompt is unknown.
                 (true, _, _) => Size::UNKNOWN,
                 // A budget for thinking rules a forced choice out.
@@ -670,7 +658,7 @@ mod tests {
         let hashes: Vec<String> =
             tree.path(path.leaf).map(|id| tree.node(id).hash.to_string()).collect();
         assert_eq!(hashes.len(), 7);
-        assert_eq!(hashes[0], "deea2ef223dd3f9de2855e07abf7e3fd4f0eeedb0be041e09a362abe25cc1af8");
+        assert_eq!(hashes[0], "473d33bb878ea6dbe02ed16161fd2dc89d56d026115689378741932d8ca5b773");
         assert_eq!(hashes[3], "6a0f908963226060ab50ba0686608ecb4fa92f1faf77b97ff18b670e5bb446d8");
         assert_eq!(path.markers.len(), 1);
         assert_eq!(path.markers[0].node, path.leaf);

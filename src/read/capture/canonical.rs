@@ -4,13 +4,17 @@
 //! numbers as written, and strings as UTF-8 with only `"`, `\` and control characters
 //! escaped (`\b \f \n \r \t`, else `\u00xx` in lower case). A `cache_control` and a `cache_reference` of
 //! the block itself are left out: a marker and a name for later deletions are no content, and neither is a
-//! marker under another name. Half a surrogate pair, which UTF-8 cannot hold, keeps its escape.
+//! marker under another name. So is an `is_error` that is false, of which nothing is written into a prompt: results with
+//! it and without it have the same number of tokens (`docs/accuracy.md`). Half a surrogate pair, which UTF-8 cannot hold, keeps its escape.
 
 /// Deepest nesting of JSON. No API request comes near it.
 pub(super) const DEEPEST_NESTING: usize = 128;
 
 /// Members of a block that are no content.
 const NO_CONTENT: [&[u8]; 2] = [b"\"cache_control\"", b"\"cache_reference\""];
+
+/// Member of a result that says the same as its absence.
+const NO_ERROR: &[u8] = b"\"is_error\":false";
 
 /// Member of a block that holds other blocks.
 const CONTENT: &[u8] = b"\"content\":[";
@@ -33,8 +37,8 @@ pub(super) fn write_canonical(json: &str, out: &mut Vec<u8>) -> Result<(), TooDe
 /// As of [`write_canonical`].
 pub(super) fn write_block(json: &str, out: &mut Vec<u8>) -> Result<bool, TooDeep> {
     let (json, open) = (json.as_bytes(), Vec::new());
-    let (member, is_misspelled) = (0, false);
-    Writer { json, position: 0, out, open, dropped: None, member, is_misspelled }.run()
+    let (member, before, is_misspelled) = (0, (0, false), false);
+    Writer { json, position: 0, out, open, dropped: None, member, before, is_misspelled }.run()
 }
 
 /// Returns true for a name, with its quotes or without, that a marker does not have and that reads like its own:
@@ -72,6 +76,8 @@ struct Writer<'a> {
     dropped: Option<(usize, bool)>,
     /// Beginning of the latest name of the block itself in the output.
     member: usize,
+    /// End of the output before that member, and true if it was the first.
+    before: (usize, bool),
     is_misspelled: bool,
 }
 
@@ -163,7 +169,7 @@ impl Writer<'_> {
         self.position += write_string(&self.json[self.position..], self.out);
         let is_own = self.open.len() == 1;
         if is_own {
-            self.member = start;
+            (self.member, self.before) = (start, before);
         }
         // Inside a block of `content`, and not inside an input.
         let is_inside = || self.open.len() == 3 && self.out[self.member..].starts_with(CONTENT);
@@ -184,6 +190,9 @@ impl Writer<'_> {
         let length = rest.iter().position(is_end).unwrap_or(rest.len());
         self.out.extend_from_slice(&rest[..length]);
         self.position += length;
+        if self.open.len() == 1 && self.out[self.member..] == *NO_ERROR {
+            self.dropped = Some(self.before);
+        }
         self.end_value();
     }
 }
@@ -323,6 +332,9 @@ mod tests {
             (r#"{"a":{"cache_control":1}}"#.to_owned(), r#"{"a":{"cache_control":1}}"#),
             (r#"["cache_control",1]"#.to_owned(), r#"["cache_control",1]"#),
             (format!(r#"{{"cache_reference":"t",{marker},"a":1}}"#), r#"{"a":1}"#),
+            (r#"{"is_error" : false,"a":1}"#.to_owned(), r#"{"a":1}"#),
+            (r#"{"a":1,"is_error":true}"#.to_owned(), r#"{"a":1,"is_error":true}"#),
+            (r#"{"a":{"is_error":false}}"#.to_owned(), r#"{"a":{"is_error":false}}"#),
         ] {
             assert_eq!(canonical(&json), expected, "{json}");
         }

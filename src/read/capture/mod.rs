@@ -24,6 +24,7 @@ mod load;
 mod other_fields;
 mod parse;
 mod record;
+mod settings;
 mod size;
 mod sketch;
 mod tree;

@@ -57,9 +57,12 @@ pub(super) fn latches<'a>(history: &'a History, steps: &[Step]) -> Vec<Latches<'
 impl<'a> Conversation<'a> {
     fn add(&mut self, history: &'a History, wire: &WireRequest) {
         let tree = &history.captured.tree;
+        // The default of some models is to think.
+        let thinks = history.facts(wire.model).thinks == Some(true);
         for node in tree.path(wire.leaf).filter_map(|id| settings_text(tree, id)) {
             rewrite_settings(node, |setting, value| {
-                if setting.is_on(value) {
+                let is_usual = thinks && setting == Setting::Thinking && value == "null";
+                if is_usual || setting.is_on(value) {
                     // The first value stays: a latch never changes again.
                     self.settings.entry(setting).or_insert(value);
                 }
