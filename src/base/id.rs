@@ -32,6 +32,12 @@ impl Ordinal {
         self.number() as usize
     }
 
+    /// The same element behind `others` that were put before its list.
+    #[must_use]
+    pub fn after(self, others: usize) -> Self {
+        Self::at(others + self.index())
+    }
+
     /// Index in 32 bits.
     #[inline]
     pub fn number(self) -> u32 {

@@ -244,7 +244,7 @@ fn each_domain(
     let mut worked = 0;
     let count = domains.len() as u64;
     let bytes = size(domains.iter().flat_map(|domain| &domain.sources));
-    let progress = Progress::of_bytes("reading domains", bytes, setup.output.quiet);
+    let progress = Progress::of_bytes("reading domains", bytes);
     for Domain { name, sources } in domains {
         let discovered = Discovered { sources, ..Discovered::default() };
         // The problems of a domain's files are reported with those of all domains.

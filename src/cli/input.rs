@@ -41,7 +41,7 @@ pub(super) fn read_history(
     output: &OutputArgs,
     options: ReadOptions,
 ) -> Result<History, CliError> {
-    let progress = Progress::of_bytes("reading sessions", size(&discovered.sources), output.quiet);
+    let progress = Progress::of_bytes("reading sessions", size(&discovered.sources));
     let history = read(discovered, options, |bytes| progress.add(bytes));
     drop(progress);
     enough_memory(&history.diagnostics)?;

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -13,28 +14,32 @@ const QUIET_TIME: Duration = Duration::from_secs(1);
 /// Time between two drawings while nothing is added.
 const TICK: Duration = Duration::from_millis(250);
 
+/// True if no bar is drawn: the command is to be quiet, or its results go to the terminal while it works.
+pub(super) static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
+
 /// Bar that appears if the work is long, and is gone with this value.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
     /// Bar of some bytes.
-    pub(super) fn of_bytes(doing: &'static str, total: u64, quiet: bool) -> Self {
-        Self::new(doing, "{spinner} {msg}  {bar:24} {bytes} of {total_bytes}  {eta}", total, quiet)
+    pub(super) fn of_bytes(doing: &'static str, total: u64) -> Self {
+        Self::new(doing, "{spinner} {msg}  {bar:24} {bytes} of {total_bytes}  {eta}", total)
     }
 
     /// Bar of some steps.
-    pub(super) fn of_steps(doing: &'static str, total: u64, quiet: bool) -> Self {
-        Self::new(doing, "{spinner} {msg}  {bar:24} {pos} of {len}", total, quiet)
+    pub(super) fn of_steps(doing: &'static str, total: u64) -> Self {
+        Self::new(doing, "{spinner} {msg}  {bar:24} {pos} of {len}", total)
     }
 
-    fn new(doing: &'static str, template: &str, total: u64, quiet: bool) -> Self {
+    fn new(doing: &'static str, template: &str, total: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         bar.set_message(doing);
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         // Some CI systems act as a terminal; their logs would keep every state of the bar.
-        if !quiet && io::stderr().is_terminal() && env::var_os("CI").is_none() {
+        let is_hidden = IS_HIDDEN.load(Ordering::Relaxed);
+        if !is_hidden && io::stderr().is_terminal() && env::var_os("CI").is_none() {
             let later = bar.downgrade();
             let appear = move || {
                 thread::sleep(QUIET_TIME);

@@ -318,7 +318,7 @@ impl StoredRun {
             strategies.iter().map(|name| !self.applicability(name).is_applicable()).collect();
         let own = own().map(|own| strategies.iter().position(|name| *name == own.name));
         let parts = self.manifest.parts.len() as u64;
-        let progress = Progress::of_steps("adding up parts", parts, false);
+        let progress = Progress::of_steps("adding up parts", parts);
         for (domain, part) in self.manifest.parts.iter().enumerate() {
             progress.add(1);
             reader.begin(part);

@@ -423,7 +423,7 @@ impl TurnTable<'_> {
             start: Some(self.ledger.history.request(first.turn.request).start),
             sums: self.sums(&requests),
             words: format!("{turns}, +{} tokens", tokens(added)),
-            word: turns,
+            word: "quiet".to_owned(),
             tone: Tone::Quiet,
             ..TurnRow::default()
         }

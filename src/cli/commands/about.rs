@@ -15,7 +15,7 @@ use crate::cli::args::{
 };
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
-use crate::cli::input::{shown_path, size};
+use crate::cli::input::{shown_path, size, tell_damage};
 use crate::cli::output::{Output, write_files};
 use crate::cli::places::{Place, places};
 use crate::cli::progress::Progress;
@@ -93,12 +93,14 @@ pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
     let there: Vec<_> = folders.filter(|folder| folder.exists()).collect();
     let options = ReadOptions { leaves_out_trails: true, ..ReadOptions::default() };
     let files = discover(&there);
-    let quiet = args.shown.output.quiet;
-    let progress = Progress::of_bytes("reading sessions", size(&files.sources), quiet);
-    let novelties = Novelties::of(&read(files, options, |bytes| progress.add(bytes)));
+    let progress = Progress::of_bytes("reading sessions", size(&files.sources));
+    let history = read(files, options, |bytes| progress.add(bytes));
     drop(progress);
+    let output = &args.shown.output;
+    tell_damage(&history.diagnostics, history.files.len(), false, output)?;
+    let novelties = Novelties::of(&history);
     let rows: Vec<SourceRow> = places.into_iter().map(row).collect();
-    let document = || sources_document(&rows, &novelties, args.shown.output.all);
+    let document = || sources_document(&rows, &novelties, output.all);
     args.shown.show(document, |out| write_sources(&rows, &novelties, out))
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -14,7 +15,7 @@ use crate::cli::input::{
 };
 use crate::cli::output::{Output, finish};
 use crate::cli::output_file::{OutputFile, is_temporary};
-use crate::cli::progress::Progress;
+use crate::cli::progress::{IS_HIDDEN, Progress};
 use crate::cli::say::{say, warn};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
@@ -122,8 +123,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     let opened = target.open()?;
     let mut survey = Survey::default();
     // The first pass finds the key and the words that must not appear by chance; the second one replaces.
-    let quiet = args.output.quiet;
-    let readable = surveyed(inputs, &mut survey, &mut diagnostics, quiet);
+    let readable = surveyed(inputs, &mut survey, &mut diagnostics);
     diagnostics.name_files(|label| naming.label(label));
     enough_memory(&diagnostics)?;
     if !args.output.quiet {
@@ -131,7 +131,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
         name_damage(&diagnostics, args.output.verbose);
     }
     let redaction = survey.finish(args.tool_names());
-    let sums = write_all(&readable, &redaction, (&target, opened, args.inputs.len()), quiet)?;
+    let sums = write_all(&readable, &redaction, (&target, opened, args.inputs.len()))?;
     if !args.output.quiet {
         say(&format!(
             "redacted {} and {} bytes in {}; {} strings were looked at. Lengths, times and {} stay",
@@ -309,14 +309,9 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Sources that the first pass could read.
-fn surveyed(
-    inputs: Vec<Input>,
-    survey: &mut Survey,
-    diagnostics: &mut Diagnostics,
-    quiet: bool,
-) -> Vec<Input> {
+fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnostics) -> Vec<Input> {
     let bytes = size(inputs.iter().map(|input| &input.source));
-    let progress = Progress::of_bytes("looking for text", bytes, quiet);
+    let progress = Progress::of_bytes("looking for text", bytes);
     let mut read = |input: Input| {
         progress.add(input.source.size);
         let label = &input.source.label;
@@ -348,14 +343,16 @@ fn write_all(
     inputs: &[Input],
     redaction: &Redaction,
     (target, mut opened, arguments): (&Target, Option<OutputFile>, usize),
-    quiet: bool,
 ) -> Result<RedactedSums, CliError> {
     if inputs.is_empty() {
         let message = "no file could be read; see above";
         return Err(CliError::NoInput(message.to_owned()));
     }
     let bytes = size(inputs.iter().map(|input| &input.source));
-    let progress = Progress::of_bytes("taking text out", bytes, quiet);
+    if matches!(target, Target::StandardOutput) && io::stdout().is_terminal() {
+        IS_HIDDEN.store(true, Ordering::Relaxed);
+    }
+    let progress = Progress::of_bytes("taking text out", bytes);
     let mut sums = RedactedSums::default();
     for input in inputs {
         let extent = match target {

@@ -31,7 +31,7 @@ pub(in crate::cli) fn gather(args: &GatherArgs) -> Result<(), CliError> {
     same_settings(&parts)?;
     one_each(&parts)?;
     whole(&args.out, &parts)?;
-    no_seams(&args.out, &parts, args.quiet)?;
+    no_seams(&args.out, &parts)?;
     let nothing = || CliError::NoInput(format!("{}: no part", name_of(&args.lines)));
     let manifest = Manifest::of(parts).ok_or_else(nothing)?;
     let place = args.out.join(MANIFEST);
@@ -67,8 +67,8 @@ fn name_of(lines: &Path) -> String {
 }
 
 /// Fails if a request is in two parts.
-fn no_seams(folder: &Path, parts: &[Part], quiet: bool) -> Result<(), CliError> {
-    let progress = Progress::of_steps("joining parts", parts.len() as u64, quiet);
+fn no_seams(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
+    let progress = Progress::of_steps("joining parts", parts.len() as u64);
     let mut seams = Seams::default();
     for part in parts {
         let path = folder.join(&part.ledger.path);

@@ -113,7 +113,7 @@ fn made(
     let sources = discovered.sources.clone();
     let describe = |schema| metadata(setup, sources.iter(), schema);
     let described = [LEDGER_SCHEMA, BREAK_SCHEMA].map(describe);
-    let progress = Progress::of_bytes("reading the domain", size(&sources), args.output.quiet);
+    let progress = Progress::of_bytes("reading the domain", size(&sources));
     let options = setup.options.read.clone();
     let history = read(discovered, options, |bytes| progress.add(bytes));
     drop(progress);

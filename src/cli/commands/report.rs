@@ -58,7 +58,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         return page_of_run(&run, &simulated, assumptions, &setup.options.zone, output);
     }
     let run = args.setup(options, simulated, assumptions)?.whole()?;
-    let progress = Progress::of_steps("simulating strategies", STEPS, args.output.quiet);
+    let progress = Progress::of_steps("simulating strategies", STEPS);
     page_of_sessions(&run, assumptions, args.show_text, (output, progress))
 }
 

@@ -117,7 +117,8 @@ fn amount(value: f64, step: f64, unit: AxisUnit) -> String {
     }
 }
 
-fn whole(value: f64) -> String {
+/// Formats a number of whole things.
+pub(super) fn whole(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts are not negative
     grouped(value.round() as u64)
 }

@@ -11,7 +11,7 @@ use super::gathered::{Beginning, Gathered, ResponseKey, ResponseLines};
 use super::graph::{Graph, nested_responses};
 use super::live_responses;
 use super::results::Results;
-use crate::base::{EntryId, Symbol, Symbols, TextSize, has_symbols};
+use crate::base::{EntryId, Ordinal, Symbol, Symbols, TextSize, has_symbols};
 use crate::read::input::{Diagnostics, Expected};
 use crate::read::transcript::{
     AgentNote, CostState, Entry, EntryKind, Novelty, ResponseLine, Sign, Title, Transcript,
@@ -50,7 +50,7 @@ pub struct FileResponse {
     /// Agent whose system prompt was set for the session.
     pub agent_setting: Option<Symbol>,
     /// Response before this one in the file.
-    pub predecessor: Option<usize>,
+    pub predecessor: Option<Ordinal>,
     /// Entry that the chain continues and this file does not have.
     pub continues: Option<EntryId>,
     /// True if something is missing there, unless another file has it.
@@ -224,7 +224,7 @@ impl FileBuilder {
             let nested = nested_responses(entries, graph, &mut fold.trail, &mut gathered.calls);
             let own = gathered.responses.len();
             gathered.responses.extend(nested.into_iter().map(|mut nested| {
-                nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
+                nested.predecessor = nested.predecessor.map(|one| one.after(own));
                 nested
             }));
         }

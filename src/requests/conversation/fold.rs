@@ -27,7 +27,8 @@ struct State {
 /// State in compact form: most have nothing between, or the same as the one before.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeptState {
-    continues: Option<EntryId>,
+    /// Entry that the chain continues, in [`Fold::continued`].
+    continues: Option<Ordinal>,
     /// Summary of the entries between, in [`Fold::betweens`] and without its trail; `None` if it is empty.
     between: Option<Ordinal>,
     trail: Option<TrailIndex>,
@@ -36,12 +37,22 @@ struct KeptState {
     has_gap: bool,
 }
 
+/// Place of a value in a list that has it once for all neighbours that share it.
+fn shared<T: PartialEq>(list: &mut Vec<T>, value: T) -> Ordinal {
+    if list.last() != Some(&value) {
+        list.push(value);
+    }
+    Ordinal::at(list.len() - 1)
+}
+
 /// States of a file's entries, each made from that of its parent, so that every entry is looked at once
 /// whatever the shape of the tree.
 #[derive(Debug)]
 pub(super) struct Fold {
     states: Vec<KeptState>,
     betweens: Vec<Between>,
+    /// Entries of other files that chains continue.
+    continued: Vec<EntryId>,
     /// Entries between requests.
     pub(super) trail: Trail,
 }
@@ -49,13 +60,14 @@ pub(super) struct Fold {
 impl Fold {
     /// Creates the fold without states.
     pub(super) fn new(trail: Trail) -> Self {
-        Self { states: Vec::new(), betweens: Vec::new(), trail }
+        Self { states: Vec::new(), betweens: Vec::new(), continued: Vec::new(), trail }
     }
 
     /// Clears the states.
     pub(super) fn clear(&mut self) {
         self.states.clear();
         self.betweens.clear();
+        self.continued.clear();
     }
 
     /// Frees the memory of the states, if it is large.
@@ -95,18 +107,15 @@ impl Fold {
         let State { mut between, continues, response, root, has_gap } = state;
         // The trail differs at nearly every entry; without it, neighbours have the same summary and share it.
         let trail = between.trail.take();
-        let between = (between != Between::default()).then(|| {
-            if self.betweens.last() != Some(&between) {
-                self.betweens.push(between);
-            }
-            Ordinal::at(self.betweens.len() - 1)
-        });
+        let between = (between != Between::default()).then(|| shared(&mut self.betweens, between));
+        let continues = continues.map(|entry| shared(&mut self.continued, entry));
         KeptState { continues, between, trail, response, root, has_gap }
     }
 
     fn kept(&self, position: usize) -> State {
         let KeptState { continues, between, trail, response, root, has_gap } =
             self.states[position];
+        let continues = continues.map(|place| self.continued[place.index()]);
         let between = Between { trail, ..self.between_at(between) };
         State { between, continues, response, root, has_gap }
     }
@@ -284,8 +293,8 @@ impl State {
         if beginning.placed.is_some() || self.response == Some(Ordinal::at(response)) {
             return;
         }
-        beginning.placed = Some(position);
-        placed.predecessor = self.response.map(Ordinal::index);
+        beginning.placed = Some(Ordinal::at(position));
+        placed.predecessor = self.response;
         placed.continues = self.continues;
         placed.has_gap = self.has_gap;
         placed.between = self.between.clone();

@@ -85,20 +85,20 @@ pub(super) const MOST_KEPT: usize = 20_000;
 /// Beginning of a response.
 #[derive(Debug)]
 pub(super) struct Beginning {
-    first: usize,
+    first: Ordinal,
     /// First of the response's lines that hangs off something else; `None` until it is known.
-    pub(super) placed: Option<usize>,
+    pub(super) placed: Option<Ordinal>,
 }
 
 impl Beginning {
     /// Entry at which the response begins.
     pub(super) fn entry(&self) -> usize {
-        self.placed.unwrap_or(self.first)
+        self.placed.unwrap_or(self.first).index()
     }
 
     /// First entry of the response's lines.
     pub(super) fn first(&self) -> usize {
-        self.first
+        self.first.index()
     }
 }
 
@@ -275,7 +275,7 @@ impl Gathered {
         if response == next {
             let agent_setting = self.agent_setting;
             self.responses.push(FileResponse { agent_setting, ..begin_response(key, line, entry) });
-            self.beginnings.push(Beginning { first: position, placed: None });
+            self.beginnings.push(Beginning { first: Ordinal::at(position), placed: None });
         } else {
             let lines = &mut self.responses[response].lines;
             let had_usage = lines.usage.is_ok();

@@ -300,7 +300,7 @@ fn parents_first(
 
 #[derive(Default)]
 struct Agent {
-    latest: Option<usize>,
+    latest: Option<Ordinal>,
     between: Between,
 }
 
@@ -355,7 +355,7 @@ pub(super) fn nested_responses(
             ..begin_response(key, line.clone(), entry)
         });
         by_key.insert(key, responses.len() - 1);
-        agent.latest = Some(responses.len() - 1);
+        agent.latest = Some(Ordinal::at(responses.len() - 1));
     }
     skip_responses_without_usage(&mut responses);
     responses
@@ -366,9 +366,9 @@ fn skip_responses_without_usage(responses: &mut [FileResponse]) {
     for index in 0..responses.len() {
         // A predecessor comes earlier, so its own predecessor is right already.
         if let Some(before) = responses[index].predecessor
-            && responses[before].lines.usage.is_err()
+            && responses[before.index()].lines.usage.is_err()
         {
-            responses[index].predecessor = responses[before].predecessor;
+            responses[index].predecessor = responses[before.index()].predecessor;
             responses[index].between.has_hole = true;
         }
     }

@@ -11,7 +11,9 @@ use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, Places, agent_types, find_copies};
 use super::{Answer, History, InputFile, Request, RequestIndex, session_titles, settle_agents};
-use crate::base::{Client, EntryId, HasSymbols, Millis, Models, Symbol, Symbols, side_by_side};
+use crate::base::{
+    Client, EntryId, HasSymbols, Millis, Models, Ordinal, Symbol, Symbols, side_by_side,
+};
 use crate::read::agent::Vendor;
 use crate::read::input::{Diagnostics, Kind, UsageProblem};
 use crate::read::transcript::{AgentNote, Novelty, Title};
@@ -207,7 +209,7 @@ impl Placer<'_> {
     fn predecessor(&self, placed: &[Placed], number: usize) -> Option<usize> {
         let response = &self.responses[placed[number].place];
         let elsewhere = self.continued_elsewhere(response).map(|continued| continued.place);
-        let place = self.copies.origin_of(elsewhere.or(response.predecessor)?);
+        let place = self.copies.origin_of(elsewhere.or(response.predecessor.map(Ordinal::index))?);
         // Nearly always the request before.
         let neighbour = number.checked_sub(1).filter(|before| placed[*before].place == place);
         neighbour.or_else(|| placed.binary_search_by_key(&place, |one| one.place).ok())
@@ -344,7 +346,7 @@ impl Files {
         self.places.expect(file.responses.len());
         for (place, response) in (first..).zip(&mut file.responses) {
             response.file = number;
-            response.predecessor = response.predecessor.map(|predecessor| first + predecessor);
+            response.predecessor = response.predecessor.map(|one| one.after(first));
             let of_all = |number: u32| u32::try_from(first + number as usize).ok();
             response.between.rewrite = response.between.rewrite.renumbered(of_all);
             response.key = self.places.key_of(response);

@@ -60,7 +60,7 @@ impl Results {
     ) {
         for index in 0..gathered.responses.len() {
             let Some(predecessor) = gathered.responses[index].predecessor else { continue };
-            let results = &self.entries[self.of[predecessor].clone()];
+            let results = &self.entries[self.of[predecessor.index()].clone()];
             let missing = missing_before(index, results, entries, graph, gathered);
             let response = &mut gathered.responses[index];
             for result in missing {
@@ -77,9 +77,9 @@ impl Results {
     pub(super) fn find_dropped_answers(&self, gathered: &mut Gathered) {
         for index in 0..gathered.responses.len() {
             let Some(before) = gathered.responses[index].predecessor else { continue };
-            let answer = &gathered.responses[before].lines;
+            let answer = &gathered.responses[before.index()].lines;
             let between = &gathered.responses[index].between;
-            let is_unanswered = self.of[before].is_empty() && between.resumes();
+            let is_unanswered = self.of[before.index()].is_empty() && between.resumes();
             let is_dropped = !answer.has_text && (!answer.calls_tools || is_unanswered);
             gathered.responses[index].between.drops_answer = is_dropped;
         }

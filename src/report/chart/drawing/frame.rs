@@ -110,7 +110,7 @@ pub(super) fn draw(chart: &Chart, is_narrow: bool, colour_of: fn(Ink) -> Rgb) ->
     }
     for panel in &chart.panels {
         match panel {
-            Panel::Plot(plot) => plot::draw(&canvas, plot, columns, y),
+            Panel::Plot(plot) => plot::draw(&canvas, (plot, &chart.legend), columns, y),
             Panel::Bars(bars) => bars::draw(&canvas, bars, columns, y),
             Panel::Lanes(lanes) => lanes::draw(&canvas, lanes, columns, y),
             Panel::Nothing(reason) => nothing(&canvas, reason, columns, y),
@@ -118,7 +118,11 @@ pub(super) fn draw(chart: &Chart, is_narrow: bool, colour_of: fn(Ink) -> Rgb) ->
         y += height(panel, columns) + SPACE;
     }
     text(Ink::Muted, &notes, NOTE_SIZE, NOTE_HEIGHT, top + body);
-    canvas.finish();
+    let tooltips = canvas.finish();
+    if !tooltips.is_empty() {
+        let end = svg.rfind("</svg>").unwrap_or(svg.len());
+        svg.insert_str(end, &format!("<g fill=\"none\" pointer-events=\"all\">{tooltips}</g>\n"));
+    }
     svg
 }
 

@@ -15,6 +15,7 @@ mod typeface;
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use base64::Engine as _;
@@ -28,7 +29,7 @@ use typeface::{FAMILY, LATIN_WOFF2, clean};
 
 use crate::report::chart::Chart;
 use crate::report::chart::ink::{Ink, Rgb};
-use crate::report::escape::html_attribute;
+use crate::report::escape::{html_attribute, html_text};
 
 /// Ratio of line height to font size: plotters takes the one and writes the other.
 const LINE_HEIGHT: f64 = 1.24;
@@ -48,12 +49,14 @@ enum Anchor {
 struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
     colour_of: fn(Ink) -> Rgb,
+    /// Elements above all others, which plotters does not know.
+    tooltips: RefCell<String>,
 }
 
 impl<'a> Canvas<'a> {
     fn new(svg: &'a mut String, size: (u32, u32), colour_of: fn(Ink) -> Rgb) -> Self {
         let area = SVGBackend::with_string(svg, size).into_drawing_area();
-        let canvas = Self { area, colour_of };
+        let canvas = Self { area, colour_of, tooltips: RefCell::default() };
         let corner = |length: u32| i32::try_from(length).unwrap_or(i32::MAX);
         canvas.rectangle(Ink::Background, (0, 0), (corner(size.0), corner(size.1)));
         canvas
@@ -108,10 +111,29 @@ impl<'a> Canvas<'a> {
         self.area.draw_text(text, &style, place).expect("a string takes everything");
     }
 
+    /// Gives an area words that a browser shows while the pointer is over it.
+    fn tooltip(&self, from: Place, to: Place, words: &str) {
+        let (width, height) = (to.0 - from.0, to.1 - from.1);
+        if width > 0 && height > 0 && !words.is_empty() {
+            // Writing to a string cannot fail.
+            let _infallible = writeln!(
+                self.tooltips.borrow_mut(),
+                "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\">\
+                 <title>{}</title></rect>",
+                from.0,
+                from.1,
+                html_text(words)
+            );
+        }
+    }
+
+    /// Ends the drawing, and returns the elements to add above it.
+    ///
     /// # Panics
     /// Never: writing to a string cannot fail.
-    fn finish(self) {
+    fn finish(self) -> String {
         self.area.present().expect("a string takes everything");
+        self.tooltips.into_inner()
     }
 }
 

@@ -6,9 +6,9 @@ use super::frame::{
 use super::typeface::fitted;
 use super::{Anchor, Canvas, Place};
 use crate::base::order::Order as _;
-use crate::report::chart::axis::Axis;
+use crate::report::chart::axis::{Axis, whole};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{self, AxisRule, Plot, ValueLine};
+use crate::report::chart::{self, AxisRule, LegendEntry, Plot, ValueLine};
 
 /// Height of the heading above the vertical axis, in pixels.
 pub(super) const HEADING_HEIGHT: i32 = 28;
@@ -71,7 +71,12 @@ pub(super) fn names_width(plot: &Plot) -> i32 {
     names.max().unwrap_or(0)
 }
 
-pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top: i32) {
+pub(super) fn draw(
+    canvas: &Canvas<'_>,
+    (plot, legend): (&Plot, &[LegendEntry]),
+    columns: PixelColumns,
+    top: i32,
+) {
     let upper = top + above(plot, columns);
     let lower = upper + i32::from(plot.height);
     let x = Scale::new(&plot.x, (columns.left, columns.right));
@@ -96,6 +101,26 @@ pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top:
     canvas.line(Ink::Muted, 1, vec![(columns.left, lower), (columns.right, lower)]);
     level_axis(canvas, &plot.x, columns, lower);
     rules(canvas, &plot.rules, &x, columns, (upper, lower));
+    for column in &plot.columns.columns {
+        let (left, right) = (x.pixel(column.from), x.pixel(column.to));
+        let words = tooltip(column, &plot.columns.inks, legend);
+        canvas.tooltip((left, upper), (right, lower), &words);
+    }
+}
+
+/// Figures of a column: its label, or its parts by the names of their inks, after the numbers of its things.
+fn tooltip(column: &chart::Column, inks: &[Ink], legend: &[LegendEntry]) -> String {
+    let parts = inks.iter().zip(&column.parts).filter(|(_, part)| **part > 0.0);
+    let name = |ink: &Ink| legend.iter().find(|entry| entry.ink == *ink).map(|entry| &*entry.label);
+    let figure =
+        |(ink, part): (&Ink, &f64)| format!("{} {}", whole(*part), name(ink).unwrap_or("tokens"));
+    let figures: Vec<String> = parts.map(figure).collect();
+    if figures.is_empty() || !column.label.is_empty() {
+        return column.label.clone();
+    }
+    let (first, last) = (whole(column.from + 1.0), whole(column.to));
+    let which = if first == last { first } else { format!("{first}–{last}") };
+    format!("{which}: {}", figures.join(", "))
 }
 
 /// Draws the labels and the title below a horizontal axis. Labels that would touch the previous one are left out.
