@@ -24,7 +24,11 @@ pub(crate) fn check(bytes: &[u8]) {
     let conversation = build(transcript);
     let count = conversation.responses.len();
     for (index, response) in conversation.responses.iter().enumerate() {
-        assert!(response.predecessor.is_none_or(|before| before < count && before != index));
+        assert!(
+            response
+                .predecessor
+                .is_none_or(|before| before.index() < count && before.index() != index)
+        );
     }
     assert_eq!(conversation.lines, lines);
     assert!(conversation.index.iter().all(|(_, response, _)| (*response as usize) <= count));

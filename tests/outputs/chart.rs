@@ -183,6 +183,27 @@ fn columns_are_as_high_as_the_tokens_of_their_requests() {
 /// 902 requests are columns of three. Request 451 reads 37,995 of 455,985 tokens and writes the rest,
 /// between two that read 455,000 of 455,903.
 #[test]
+fn columns_say_the_tokens_of_their_requests() {
+    let picture = svg("turns", &first_look(), &[]);
+    let titles = picture.split("<title>").skip(1).filter_map(|rest| rest.split_once("</title>"));
+    let titles: Vec<String> = titles.map(|(words, _)| words.replace(',', "")).collect();
+    let rows = ledger(&first_look(), &["--strategy", "billed"]);
+    let classes = [
+        ("cache_read_input_tokens", "read from cache"),
+        ("ephemeral_5m_input_tokens", "written for 5 min"),
+        ("ephemeral_1h_input_tokens", "written for 1 h"),
+        ("input_tokens", "sent in full"),
+    ];
+    let expected = rows.iter().zip(1..).map(|(row, number)| {
+        let parts = classes.iter().map(|(key, name)| (row[key].as_u64().expect("tokens"), name));
+        let parts = parts.filter(|(tokens, _)| *tokens > 0);
+        let parts: Vec<String> = parts.map(|(tokens, name)| format!("{tokens} {name}")).collect();
+        format!("{number}: {}", parts.join(" "))
+    });
+    assert!(!rows.is_empty() && titles.into_iter().eq(expected));
+}
+
+#[test]
 fn a_break_among_many_requests_stands_at_its_true_figures() {
     let folder = temporary();
     let began: jiff::Timestamp = "2026-08-03T10:00:00Z".parse().expect("a moment");

@@ -71,7 +71,9 @@ pub(super) fn read(svg: &str) -> Picture {
         root.descendants()
             .filter(move |node| node.has_tag_name(("http://www.w3.org/2000/svg", name)))
     };
-    let shapes = named("rect").map(rectangle).chain(named("polygon").map(polygon));
+    // Areas with words under the pointer are not seen.
+    let rectangles = named("rect").filter(|node| !node.has_children());
+    let shapes = rectangles.map(rectangle).chain(named("polygon").map(polygon));
     Picture {
         label: root.attribute("aria-label").expect("a label").to_owned(),
         width: number(root, "width"),
