@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """What a newcomer does first: README's two commands, word for word, in a fresh clone with nothing beside it.
 
-Says what each took, and fails if one fails. What a clone is built of is then held against benches/limits.toml, and the
-tests that sessions beside the clone could hide run once more, thoroughly. On two idle cores all of it takes 25 minutes.
+Says what each took, and fails if one fails. The tests that sessions beside the clone could hide run once more,
+thoroughly, and what a clone is built of is held against benches/limits.toml. On two idle cores all of it takes 25
+minutes.
 
-With --quick nothing is built once more: the tests of this checkout run in the clone, those that read most of what it has.
+With --libraries FOLDER the libraries that this target folder holds are not built once more, so the seconds are not those
+of a newcomer, and what the clone is built of is not counted.
 """
 
+import argparse
 import os
 import re
 import shlex
@@ -21,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ["cargo run --release -- analyze fixtures/first-look", "cargo test"]
 
 # Those that read all of `../shared` where it is there, so that what they say of fixtures alone is never seen.
-ALONE = ["planted::", "samples::", "licences::"]
+ALONE = ["planted::", "samples::", "licences::", "documents::", "init::", "action::"]
 
 
 def of_readme():
@@ -45,26 +48,25 @@ def run(command, folder, **more):
     return took, usage.ru_utime + usage.ru_stime
 
 
-def quick(clone):
-    """Runs the tests that are built here, in the clone."""
-    build = ["cargo", "test", "--locked", "--features", "validate", "--no-run", "--test", "tests"]
-    built = subprocess.run(build, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
-    tests = ROOT / re.search(r"Executable .*\((.*)\)", built)[1]
-    run([str(tests), *ALONE, "documents::", "init::", "action::"], clone, TEST_THOROUGH="1", CARGO_MANIFEST_DIR=str(clone))
-
-
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--libraries", type=Path, metavar="FOLDER")
+    libraries = parser.parse_args().libraries
+    shared = {}
+    if libraries:
+        # What is kept for a second build and for a debugger changes what a library is built as.
+        shared = {name: value for name, value in os.environ.items() if name.startswith(("CARGO_INC", "CARGO_PROFILE"))}
+        shared["CARGO_TARGET_DIR"] = str(libraries.resolve())
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "clone"
         # Of anyone's checkout, as this may be run as root.
         safe = "git -c safe.directory=* upload-pack"
         subprocess.run(["git", "clone", "--quiet", "--upload-pack", safe, str(ROOT), str(clone)], check=True)
-        if "--quick" in sys.argv[1:]:
-            return quick(clone)
-        took = [(command, *run(shlex.split(command), clone)) for command in of_readme()]
+        took = [(command, *run(shlex.split(command), clone, **shared)) for command in of_readme()]
         tests = ["cargo", "test", "--test", "tests", "--", *ALONE]
-        run(tests, clone, TEST_THOROUGH="1")
-        run([sys.executable, str(clone / "benches" / "limits.py"), "--built"], clone)
+        run(tests, clone, **shared, TEST_THOROUGH="1")
+        if not libraries:
+            run([sys.executable, str(clone / "benches" / "limits.py"), "--built"], clone)
         for command, elapsed, cores in took:
             print(f"{elapsed:6.0f} s, {cores / 60:5.1f} CPU-minutes: {command}")
 
