@@ -280,6 +280,23 @@ def edits(count):
     return capture(body(count), body(count // 2))
 
 
+def blocks(count):
+    """Blocks of one message, 64,000 at the largest size."""
+    some = [block(f"block {number}") for number in range(16 * count)]
+    return capture(ask(*some, block("go", cache_control=MARK)), ask(*some, block("go"), block("on", cache_control=MARK)))
+
+
+def users(count):
+    """Sessions of 40 users, 500 of each at the largest size, with the user in front of what all share."""
+    lines = []
+    for number in range(40 * (count // 8)):
+        user = f"The user is u{number % 40}.\n" + "Keep to the rules of the house. " * 70
+        body = {"model": MODEL, "max_tokens": 1_024, "system": [block(user, cache_control=MARK)]}
+        named = {"request_id": f"req_{number}", "session_id": f"s{number}"}
+        lines.append({"timestamp": moment(number), **named, "request": body | ask(block(f"question {number}"))})
+    return {"session.jsonl": jsonl(lines)}
+
+
 def schema_depth(count):
     """A tool whose schema is nested."""
     deep = "[" * (20 * count) + "]" * (20 * count)
@@ -306,7 +323,7 @@ def bundle(count):
 
 
 TRANSCRIPTS = [chain, star, cycle, gaps, rewinds, comb, files, agents, depth, text]
-CAPTURES = [markers, messages, system, paragraphs, tools, keys, fields, edits, schema_depth]
+CAPTURES = [markers, messages, system, paragraphs, tools, keys, fields, edits, schema_depth, blocks, users]
 SHAPES = {shape.__name__.replace("_", "-"): shape for shape in [*TRANSCRIPTS, *CAPTURES, bundle]}
 REQUESTS = {shape: "req_1" for shape in SHAPES} | {"files": f"{uuid(1)}:1", "bundle": "r1"}
 

@@ -105,7 +105,9 @@ fn price(
         }
     }
     let mut markers = FxHashMap::default();
-    conversations.values().for_each(|requests| markers.extend(other(requests)));
+    for requests in conversations.values() {
+        markers.extend(other(requests));
+    }
     let outcomes = trace.with_markers(&markers);
     for finding in findings.iter_mut().filter(|one| is_meant(one)) {
         let requests = conversations.remove(&conversation(trace, finding.request));
