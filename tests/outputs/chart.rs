@@ -137,7 +137,8 @@ fn no_chart_of_five_thousand_turns_or_of_the_largest_real_session_does() {
         for kind in KINDS {
             let svg = svg(kind, &path, &[]);
             read(&svg).assert_readable(&format!("{kind} of {}", path.display()));
-            assert!(svg.len() < 120_000, "{kind} of {}: {} bytes", path.display(), svg.len());
+            // A third of it are the figures of columns, shown where the pointer is.
+            assert!(svg.len() < 180_000, "{kind} of {}: {} bytes", path.display(), svg.len());
         }
     }
 }
