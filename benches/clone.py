@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 COMMANDS = ["cargo run --release -- analyze fixtures/first-look", "cargo test"]
 
-# Those that read all of `../shared` where it is there, so that what they say of fixtures alone is never seen.
+# Those that read `../shared` if it is there, or all of a checkout, so that what they say of a clone is never seen.
 ALONE = ["planted::", "samples::", "licences::", "documents::", "init::", "action::"]
 
 

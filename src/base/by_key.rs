@@ -1,8 +1,8 @@
 //! Map in the order of its keys whose search is compiled once for all types.
 //!
 //! `BTreeMap` is 5,000 lines of LLVM IR for each pair of types, and its hundred pairs were a tenth of the package. Here
-//! keys and values are a list in the order of insertion, and its places are kept in the order of the keys, which they
-//! are asked for. Maps that lose keys or are searched by ranges are still `BTreeMap`.
+//! keys and values are a list in the order of insertion, and its places are kept in the order of the keys, by a search
+//! that knows no key: it is given the comparison. Maps that lose keys or are searched by ranges are still `BTreeMap`.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -27,12 +27,13 @@ struct Places {
 }
 
 impl Places {
-    /// Place of the key that is told to be equal, or the run and the place in it where such a key belongs.
-    fn find(&self, key_of: &dyn Fn(usize) -> Ordering) -> Result<usize, (usize, usize)> {
-        let is_before = |run: &Vec<usize>| key_of(run[0]).is_le();
+    /// Place whose key is equal to the one looked for, or the run and the place in it where that one belongs. `compare`
+    /// holds the key of a place against it.
+    fn find(&self, compare: &dyn Fn(usize) -> Ordering) -> Result<usize, (usize, usize)> {
+        let is_before = |run: &Vec<usize>| compare(run[0]).is_le();
         let at = self.runs.partition_point(is_before).saturating_sub(1);
         let Some(run) = self.runs.get(at) else { return Err((0, 0)) };
-        match run.binary_search_by(|place| key_of(*place)) {
+        match run.binary_search_by(|place| compare(*place)) {
             Ok(found) => Ok(run[found]),
             Err(within) => Err((at, within)),
         }

@@ -41,7 +41,6 @@ use std::io::Write;
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 #[cfg(target_os = "linux")]
 use std::time::Duration;
@@ -56,7 +55,7 @@ use args::{
     assumption_of, parsing_program,
 };
 use error::CliError;
-use progress::IS_HIDDEN;
+use progress::Progress;
 use say::{say, say_warnings, warn};
 
 use crate::explain::config::Configuration;
@@ -109,9 +108,9 @@ fn start() -> Result<(), CliError> {
         matches.unwrap_or_else(|_| or_exit(program().try_get_matches_from(typed::words())));
     let typed = or_exit(Cli::from_arg_matches(&matches));
     let configuration = configuration::read(&typed.configuration)?;
-    let is_quiet = is_quiet(&matches);
-    IS_HIDDEN.store(is_quiet, Ordering::Relaxed);
-    if !is_quiet {
+    if is_quiet(&matches) {
+        Progress::hide_all();
+    } else {
         for told in configuration::unknown_variables() {
             warn(told);
         }

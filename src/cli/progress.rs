@@ -14,13 +14,18 @@ const QUIET_TIME: Duration = Duration::from_secs(1);
 /// Time between two drawings while nothing is added.
 const TICK: Duration = Duration::from_millis(250);
 
-/// True if no bar is drawn: the command is to be quiet, or its results go to the terminal while it works.
-pub(super) static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
+/// True if no bar is drawn.
+static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
 
 /// Bar that appears if the work is long, and is gone with this value.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
+    /// Lets no later bar be drawn: the command is to be quiet, or its results go to the terminal while it works.
+    pub(super) fn hide_all() {
+        IS_HIDDEN.store(true, Ordering::Relaxed);
+    }
+
     /// Bar of some bytes.
     pub(super) fn of_bytes(doing: &'static str, total: u64) -> Self {
         Self::new(doing, "{spinner} {msg}  {bar:24} {bytes} of {total_bytes}  {eta}", total)

@@ -137,7 +137,7 @@ fn no_chart_of_five_thousand_turns_or_of_the_largest_real_session_does() {
         for kind in KINDS {
             let svg = svg(kind, &path, &[]);
             read(&svg).assert_readable(&format!("{kind} of {}", path.display()));
-            // A third of it are the figures of columns, shown where the pointer is.
+            // A third of it is tooltips.
             assert!(svg.len() < 180_000, "{kind} of {}: {} bytes", path.display(), svg.len());
         }
     }
@@ -181,8 +181,6 @@ fn columns_are_as_high_as_the_tokens_of_their_requests() {
     assert!(marks[0].left > column.left && marks[0].right < column.right, "below the fifth");
 }
 
-/// 902 requests are columns of three. Request 451 reads 37,995 of 455,985 tokens and writes the rest,
-/// between two that read 455,000 of 455,903.
 #[test]
 fn columns_say_the_tokens_of_their_requests() {
     let picture = svg("turns", &first_look(), &[]);
@@ -204,6 +202,8 @@ fn columns_say_the_tokens_of_their_requests() {
     assert!(!rows.is_empty() && titles.into_iter().eq(expected));
 }
 
+/// 902 requests are columns of three. Request 451 reads 37,995 of 455,985 tokens and writes the rest,
+/// between two that read 455,000 of 455,903.
 #[test]
 fn a_break_among_many_requests_stands_at_its_true_figures() {
     let folder = temporary();

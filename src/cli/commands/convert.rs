@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -15,7 +14,7 @@ use crate::cli::input::{
 };
 use crate::cli::output::{Output, finish};
 use crate::cli::output_file::{OutputFile, is_temporary};
-use crate::cli::progress::{IS_HIDDEN, Progress};
+use crate::cli::progress::Progress;
 use crate::cli::say::{say, warn};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
@@ -350,7 +349,7 @@ fn write_all(
     }
     let bytes = size(inputs.iter().map(|input| &input.source));
     if matches!(target, Target::StandardOutput) && io::stdout().is_terminal() {
-        IS_HIDDEN.store(true, Ordering::Relaxed);
+        Progress::hide_all();
     }
     let progress = Progress::of_bytes("taking text out", bytes);
     let mut sums = RedactedSums::default();

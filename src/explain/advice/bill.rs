@@ -34,7 +34,7 @@ impl Bill {
 
     /// Least saving worth a line: half a per cent of the amount spent, or a cent.
     pub fn least_saving(&self) -> Picodollars {
-        // Where nothing was spent nothing can be saved.
+        // If nothing was spent, a saving of nothing is worth no line.
         LEAST_SAVING.min(Picodollars(self.spent().0 / LEAST_PART)).max(Picodollars(1))
     }
 

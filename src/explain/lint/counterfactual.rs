@@ -5,23 +5,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::Trace;
 use super::{Finding, Rule};
-use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
-use crate::requests::conversation::RequestIndex;
+use crate::requests::conversation::{ConversationKey, RequestIndex};
 use crate::requests::prompt::{Level, Marker};
-use crate::simulate::cache::Outcome;
-
-/// Most markers that the service takes.
-const MOST_MARKERS: usize = 4;
-
-/// Requests of one session and agent.
-pub(super) type Conversation = (Symbol, Option<Symbol>);
-
-pub(super) fn conversation(trace: &Trace<'_>, index: RequestIndex) -> Conversation {
-    let request = trace.history.request(index);
-    (request.session, request.agent)
-}
+use crate::simulate::cache::{MOST_MARKERS, Outcome};
 
 /// Gives a finding the price of what requests would have saved with other outcomes, if anything.
 pub(super) fn priced(
@@ -43,7 +31,8 @@ pub(super) fn priced(
 /// Gives findings about missing markers, and about lifetimes that change, the price of their conversations against
 /// those with a marker where the request before had one, or with the lifetimes that they began with.
 pub(super) fn price_markers(trace: &Trace<'_>, findings: &mut [Finding]) {
-    price(trace, findings, Rule::MarkerMissing, |requests| {
+    let is_missing = |one: &Finding| one.rule == Rule::MarkerMissing;
+    price(trace, findings, is_missing, |requests| {
         // The last marker of each request, as it should be.
         let mut last: FxHashMap<RequestIndex, Marker> = FxHashMap::default();
         let mut marked = FxHashMap::default();
@@ -64,7 +53,9 @@ pub(super) fn price_markers(trace: &Trace<'_>, findings: &mut [Finding]) {
         }
         marked
     });
-    price(trace, findings, Rule::TtlChanged, |requests| {
+    // What a change of lifetimes lost is priced as a break.
+    let is_unpriced = |one: &Finding| one.rule == Rule::TtlChanged && one.tokens == Tokens::ZERO;
+    price(trace, findings, is_unpriced, |requests| {
         let mut first: [Option<Ttl>; 2] = [None; 2];
         let mut of_first = |marker: &Marker| {
             let known = &mut first[usize::from(trace.level(marker.node) == Level::Messages)];
@@ -78,28 +69,22 @@ pub(super) fn price_markers(trace: &Trace<'_>, findings: &mut [Finding]) {
     });
 }
 
-/// Gives the first finding of a rule in each conversation the price against other markers, and others none.
+/// Gives the first of some findings in each conversation the price against other markers, and others none.
 fn price(
     trace: &Trace<'_>,
     findings: &mut [Finding],
-    rule: Rule,
+    is_meant: impl Fn(&Finding) -> bool,
     other: impl Fn(&[RequestIndex]) -> FxHashMap<RequestIndex, Vec<Marker>>,
 ) {
-    // What a change of lifetimes lost is priced as a break.
-    let is_meant = |one: &Finding| {
-        one.rule == rule && (rule == Rule::MarkerMissing || one.tokens == Tokens::ZERO)
-    };
-    let found: FxHashSet<Conversation> = findings
-        .iter()
-        .filter(|one| is_meant(one))
-        .map(|one| conversation(trace, one.request))
-        .collect();
+    let meant = findings.iter().filter(|one| is_meant(one));
+    let found: FxHashSet<ConversationKey> =
+        meant.map(|one| trace.conversation(one.request)).collect();
     if found.is_empty() {
         return;
     }
-    let mut conversations: FxHashMap<Conversation, Vec<RequestIndex>> = FxHashMap::default();
+    let mut conversations: FxHashMap<ConversationKey, Vec<RequestIndex>> = FxHashMap::default();
     for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
-        let own = conversation(trace, index);
+        let own = trace.conversation(index);
         if found.contains(&own) {
             conversations.entry(own).or_default().push(index);
         }
@@ -110,7 +95,7 @@ fn price(
     }
     let outcomes = trace.with_markers(&markers);
     for finding in findings.iter_mut().filter(|one| is_meant(one)) {
-        let requests = conversations.remove(&conversation(trace, finding.request));
+        let requests = conversations.remove(&trace.conversation(finding.request));
         *finding = priced(finding.clone(), trace, &requests.unwrap_or_default(), &outcomes);
     }
 }

@@ -181,8 +181,8 @@ impl Finding {
     /// more expensive is a note.
     #[must_use]
     pub fn severity(&self) -> Severity {
-        let is_more = |cost: Option<Picodollars>| cost.is_some_and(|cost| cost > Picodollars::ZERO);
-        let saves = is_more(self.latch_saves) || is_more(self.cost);
+        let costs = [self.latch_saves, self.cost];
+        let saves = costs.into_iter().flatten().any(|cost| cost > Picodollars::ZERO);
         if self.rule == Rule::TtlChanged && self.tokens == Tokens::ZERO && !saves {
             Severity::Note
         } else {

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::counterfactual::{Conversation, conversation, price_markers};
+use super::counterfactual::price_markers;
 use super::markers::{request_markers, trace_markers};
 use super::record::against_the_record;
 use super::recurring::recurrences;
@@ -17,7 +17,7 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{BETA_HEADER, Part, WireNodeId, WireRequest, WireTree};
 use crate::read::input::PromptSplit;
-use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::conversation::{ConversationKey, History, RequestIndex};
 use crate::requests::difference::{
     ByteDifference, PromptView, beta_differences, comes_back, context, deletion_difference,
     ttl_difference,
@@ -44,10 +44,10 @@ pub fn lint(
     let trace = Trace::new(ledger, outcomes, prompts, policy);
     let selected: FxHashSet<RequestIndex> = selection.requests().collect();
     let mut findings = Vec::new();
-    let mut latest: FxHashMap<Conversation, RequestIndex> = FxHashMap::default();
+    let mut latest: FxHashMap<ConversationKey, RequestIndex> = FxHashMap::default();
     for index in trace.indices() {
         let changes = changes(&trace, index);
-        let before = latest.insert(conversation(&trace, index), index);
+        let before = latest.insert(trace.conversation(index), index);
         findings.extend(before.and_then(|before| return_of_model(&trace, before, index)));
         let is_followed = |one: &Finding| {
             one.rule == Rule::BeyondLookback
@@ -66,7 +66,7 @@ pub fn lint(
     findings.extend(trace_markers(&trace, &findings));
     findings.extend(against_the_record(&trace));
     let missed = findings.iter().filter(|finding| finding.rule == Rule::MarkerMissing);
-    let missed = missed.map(|finding| conversation(&trace, finding.request)).collect();
+    let missed = missed.map(|finding| trace.conversation(finding.request)).collect();
     findings.extend(unmarked(&trace, &missed));
     let mut priced = FxHashSet::default();
     let variants = prefix_variants(&trace, &mut priced);
@@ -136,12 +136,12 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
 
 /// Price of a request that a model answered and another one had to write again when it came back: its last message.
 fn return_of_model(trace: &Trace<'_>, other: RequestIndex, index: RequestIndex) -> Option<Finding> {
-    let predecessor = trace.compared_with(index)?;
     let (before, after) = (trace.wire(other), trace.wire(index));
-    if before.model == after.model
-        || trace.compared_with(other) != Some(predecessor)
-        || !trace.is_alive(other, index)
-    {
+    if before.model == after.model || !trace.is_alive(other, index) {
+        return None;
+    }
+    let predecessor = trace.compared_with(index)?;
+    if trace.compared_with(other) != Some(predecessor) {
         return None;
     }
     let views = [before, after].map(|wire| PromptView::new(trace.tree(), wire.leaf));
@@ -255,9 +255,12 @@ fn lost(
     let has_same_front =
         before.system_settings == after.system_settings && before.system == after.system;
     // A fork may have tools and a system prompt of its own, and another conversation has other messages behind them.
-    let first = |view: &PromptView<'_>| view.blocks.first().map(|id| view.text(*id).to_owned());
-    let is_continued = !is_fork && first(before) == first(after);
-    if (has_same_front || is_continued)
+    let first = |view: &PromptView<'_>| view.blocks.first().copied();
+    let is_continued = || match (first(before), first(after)) {
+        (Some(one), Some(other)) => before.text(one) == after.text(other),
+        (one, other) => one == other,
+    };
+    if (has_same_front || (!is_fork && is_continued()))
         && comes_back(trace.tree(), trace.wire(predecessor).leaf, trace.wire(index).leaf)
     {
         // As it was sent, all of it would have been read.
@@ -407,12 +410,18 @@ impl<'a> Trace<'a> {
         Marker::new(node, self.prompts.end_in(prompt, node), prompt.basis)
     }
 
+    /// Conversation of a request.
+    pub(super) fn conversation(&self, index: RequestIndex) -> ConversationKey {
+        self.history.request(index).conversation()
+    }
+
     /// Returns true if a prefix is one of a request's prompt.
     pub(super) fn has(&self, index: RequestIndex, node: NodeId) -> bool {
         let node = self.wire_node(node);
         self.tree().path(self.wire(index).leaf).any(|id| id == node)
     }
 
+    /// Part of a prompt in which a block is.
     pub(super) fn level(&self, node: NodeId) -> Level {
         self.prompts.node(node).level
     }
@@ -591,13 +600,18 @@ impl<'a> Trace<'a> {
         self.readable_until(writer, reader) == Some(Tokens(u64::MAX))
     }
 
-    /// Returns true if a later request of the same scope and of the same model could read what a request cached.
+    /// Returns true if what a request cached up to a marker can be read at the start of a later one.
+    fn lives(&self, marker: &Marker, writer: RequestIndex, reader: RequestIndex) -> bool {
+        let (before, start) = (self.prompt(writer), self.prompt(reader).start);
+        before.readable_from <= start
+            && marker.ttl.is_some_and(|ttl| start.since(before.start) < ttl.millis())
+    }
+
+    /// Returns true if all that a request cached can be read at the start of a later one of the same scope, by a
+    /// request of the model that wrote it.
     fn is_alive(&self, writer: RequestIndex, reader: RequestIndex) -> bool {
-        let (before, after) = (self.prompt(writer), self.prompt(reader));
-        let ttl = self.last_marker(writer).and_then(|marker| marker.ttl);
-        before.readable_from <= after.start
-            && before.scope == after.scope
-            && ttl.is_some_and(|ttl| after.start.since(before.start) < ttl.millis())
+        self.prompt(writer).scope == self.prompt(reader).scope
+            && self.last_marker(writer).is_some_and(|marker| self.lives(marker, writer, reader))
     }
 
     /// Size up to which a later request of the same model can read what a request cached, if its prefix is the same: all
@@ -608,17 +622,15 @@ impl<'a> Trace<'a> {
         reader: RequestIndex,
     ) -> Option<Tokens> {
         let (before, after) = (self.prompt(writer), self.prompt(reader));
-        if before.model != after.model || before.readable_from > after.start {
+        if before.model != after.model {
             return None;
         }
-        let is_alive = |marker: &&Marker| {
-            marker.ttl.is_some_and(|ttl| after.start.since(before.start) < ttl.millis())
-        };
         if before.scope == after.scope {
-            return self.last_marker(writer).filter(is_alive).map(|_| Tokens(u64::MAX));
+            return self.is_alive(writer, reader).then_some(Tokens(u64::MAX));
         }
         let is_global = |marker: &&Marker| marker.is_global;
-        self.effective(writer).into_iter().rfind(|one| is_global(one) && is_alive(one))?;
+        let mut written = self.effective(writer).into_iter();
+        written.rfind(|one| is_global(one) && self.lives(one, writer, reader))?;
         self.effective(reader).into_iter().rfind(is_global).map(|marker| marker.end)
     }
 }

@@ -5,13 +5,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::counterfactual::{Conversation, conversation};
 use super::run::Trace;
 use super::{Finding, Rule};
 use crate::base::by_key::ByKey;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
-use crate::requests::conversation::RequestIndex;
+use crate::requests::conversation::{ConversationKey, RequestIndex};
 use crate::simulate::pricing::Billing;
 
 /// Prompts of a session and agent.
@@ -26,10 +25,10 @@ struct Unmarked {
 }
 
 /// Findings of sessions whose prompts come again unread, joined. Conversations in `missed` have findings of their own.
-pub(super) fn unmarked(trace: &Trace<'_>, missed: &FxHashSet<Conversation>) -> Option<Finding> {
-    let mut sessions: ByKey<Conversation, Unmarked> = ByKey::new();
+pub(super) fn unmarked(trace: &Trace<'_>, missed: &FxHashSet<ConversationKey>) -> Option<Finding> {
+    let mut sessions: ByKey<ConversationKey, Unmarked> = ByKey::new();
     for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
-        let own = conversation(trace, index);
+        let own = trace.conversation(index);
         if !missed.contains(&own) {
             sessions.entry(own).or_default().add(trace, index);
         }

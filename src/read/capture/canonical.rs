@@ -4,8 +4,9 @@
 //! numbers as written, and strings as UTF-8 with only `"`, `\` and control characters
 //! escaped (`\b \f \n \r \t`, else `\u00xx` in lower case). A `cache_control` and a `cache_reference` of
 //! the block itself are left out: a marker and a name for later deletions are no content, and neither is a
-//! marker under another name. So is an `is_error` that is false, of which nothing is written into a prompt: results with
-//! it and without it have the same number of tokens (`docs/accuracy.md`). Half a surrogate pair, which UTF-8 cannot hold, keeps its escape.
+//! marker under another name. So is an `is_error` that is false, of which nothing is written into a prompt: results
+//! with it and without it have the same number of tokens (`docs/accuracy.md`). Half a surrogate pair, which UTF-8
+//! cannot hold, keeps its escape.
 
 /// Deepest nesting of JSON. No API request comes near it.
 pub(super) const DEEPEST_NESTING: usize = 128;

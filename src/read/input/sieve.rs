@@ -124,7 +124,8 @@ impl<'de, A: MapAccess<'de>, O: Aside<'de>> MapAccess<'de> for SieveMap<'_, 'de,
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        // The reader of the struct ignores the values of names that it does not know: only then, all names are compared.
+        // The derived reader ignores the value of a name that it does not know. Only for a value of no size, which may be
+        // such a one, is the name compared with all others.
         let is_ignored = size_of::<S::Value>() == size_of::<IgnoredAny>();
         if is_ignored && self.name.as_str().is_none_or(|name| !self.fields.contains(&name)) {
             self.other.take(std::mem::take(&mut self.name), &mut self.object)?;

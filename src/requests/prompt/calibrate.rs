@@ -53,7 +53,7 @@ pub(super) fn calibrate<'a>(
     let (mut tails, mut siblings) = (Tails::default(), Siblings::default());
     let mut chains: FxHashMap<(Symbol, Option<Symbol>), ChainMemory> = FxHashMap::default();
     history.of_transcripts().iter().zip(steps).map(move |(request, step)| {
-        let memory = chains.entry((request.session, request.agent)).or_default();
+        let memory = chains.entry(request.conversation()).or_default();
         let prefix = &memory.prefix;
         let tail = tails.expect(request, step);
         let own = (request, step);

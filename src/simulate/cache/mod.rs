@@ -27,7 +27,7 @@ pub use crate::base::refusal::Refusal;
 pub use crate::requests::prompt::{Counting, LOOKBACK};
 pub use automatic::{AutomaticCache, AutomaticPolicy, simulate_automatic};
 pub use counting::counted;
-pub use outcome::Outcome;
+pub use outcome::{MOST_MARKERS, Outcome};
 pub use rules::{MarkedCache, Rules};
 pub use simulate::{RepeatRun, Repeats, simulate, simulate_repeated};
 pub use stored::{StoredCache, StoredContext, Storing, simulate_stored};

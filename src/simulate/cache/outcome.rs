@@ -41,7 +41,7 @@ impl Outcome {
 }
 
 /// Largest number of markers in a request, including the automatic one; the service refuses more.
-const MOST_MARKERS: usize = 4;
+pub const MOST_MARKERS: usize = 4;
 
 /// Reason for which the service refuses the markers of a request, if any.
 #[inline]

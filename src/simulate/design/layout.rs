@@ -15,9 +15,7 @@ use crate::read::capture::{BlockKind, Part, WireMarker, WireNodeId, WireTree};
 use crate::read::harness::{ToolRank, tool_rank};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Marker, NodeId, Step};
-
-/// Largest number of markers in a request; the service refuses more.
-const MOST_MARKERS: usize = 4;
+use crate::simulate::cache::MOST_MARKERS;
 
 /// Prompt as a design sends it.
 pub(super) struct Layout {

@@ -87,9 +87,6 @@ pub enum Starts {
     AtOnce,
 }
 
-/// Largest number of markers in a request; the service refuses more.
-pub(super) const MOST_MARKERS: u32 = 4;
-
 /// Places of the markers in each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "LayoutKeys")]

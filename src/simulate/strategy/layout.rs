@@ -6,11 +6,11 @@
 
 use enumset::EnumSet;
 
-use super::design::{Anchor, KeepAlive, Layout, MOST_MARKERS};
+use super::design::{Anchor, KeepAlive, Layout};
 use super::plan::{Plan, Role};
 use crate::base::{Millis, Order as _, Tokens, Ttl};
 use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Step};
-use crate::simulate::cache::{LOOKBACK, Lookback, Repeats};
+use crate::simulate::cache::{LOOKBACK, Lookback, MOST_MARKERS, Repeats};
 
 /// Places the markers of every prompt by a layout.
 pub(super) fn place(plan: &mut Plan<'_>, layout: Layout, lookback: Lookback) {
@@ -160,7 +160,7 @@ impl<'a> Places<'a> {
             let parent = self.trace.node(*node).parent?;
             self.multiples[parent.index()]
         };
-        std::iter::successors(self.multiples[prompt.node.index()], next).take(MOST_MARKERS as usize)
+        std::iter::successors(self.multiples[prompt.node.index()], next).take(MOST_MARKERS)
     }
 }
 

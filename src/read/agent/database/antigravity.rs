@@ -65,6 +65,7 @@ impl DatabaseFormat for Antigravity {
         conversation.end(file);
         Ok(())
     }
+
     fn exported(&self, table: &str, column: &str, row: &Row<'_>) -> Option<String> {
         if column == "idx" {
             return None;
@@ -144,6 +145,7 @@ impl<'a> Record<'a> {
             ..Self::default()
         }
     }
+
     fn to_json(&self) -> String {
         let texts = [
             ("folder", &self.folder),

@@ -49,7 +49,7 @@ enum Anchor {
 struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
     colour_of: fn(Ink) -> Rgb,
-    /// Elements above all others, which plotters does not know.
+    /// Elements drawn above all others: plotters has no tooltips.
     tooltips: RefCell<String>,
 }
 

@@ -6,8 +6,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::word_or::{WordOr, Words};
 use crate::base::bounded::{Bounded, Unit};
+use crate::simulate::cache::MOST_MARKERS;
 use crate::simulate::cache::Refusal;
-use crate::simulate::strategy::design::{Anchor, Layout, MOST_MARKERS};
+use crate::simulate::strategy::design::{Anchor, Layout};
 
 /// Places of the markers in a word.
 #[derive(Deserialize)]
@@ -75,7 +76,7 @@ impl Unit for Markers {
                 Refusal::TooManyBreakpoints.name()
             )
         };
-        (count > MOST_MARKERS.into()).then(refused)
+        (count > MOST_MARKERS as u64).then(refused)
     }
 }
 
