@@ -47,9 +47,9 @@ pub fn advice_document(
         return document;
     };
     document.text(answer(advice));
-    // Without an advised change there are no savings whose start would need words.
-    if advice.unsupported.is_none() && advice.withheld.is_none() {
-        document.note(base(advice));
+    let base = base(advice);
+    if advice.unsupported.is_none() && advice.withheld.is_none() && !base.is_empty() {
+        document.note(base);
     }
     if !advice.changes.is_empty() && top > 0 {
         document.lead(heading(advice, top));
@@ -149,7 +149,7 @@ pub(super) fn unsupported(advice: &Advice, best: &AdviceEntry) -> String {
     )
 }
 
-/// Start of the savings, and the amounts that none of them includes.
+/// Start of the savings, if there are any, and the amounts that none of them includes.
 fn base(advice: &Advice) -> String {
     let zero = Picodollars(0);
     let has_pings = advice.changes.iter().any(|entry| entry.change.code.starts_with("pings"));
@@ -179,7 +179,9 @@ fn base(advice: &Advice) -> String {
             }
         }
     });
-    let parts = [Some(begin), apart, own_caches, unexplained];
+    let has_changes = !advice.changes.is_empty() || !advice.out_of_reach.is_empty();
+    let of_changes = |words: Option<String>| words.filter(|_| has_changes);
+    let parts = [of_changes(Some(begin)), apart, own_caches, of_changes(unexplained)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 

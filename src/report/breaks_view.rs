@@ -53,7 +53,8 @@ pub fn breaks_document(
     let mut document = Document::default();
     document.grid(answer_grid(answer));
     let (breaks, summary) = (&analysis.breaks, &analysis.summary);
-    headlines(&mut document, breaks.compared, breaks.not_comparable, &summary.total);
+    let is_dropped = advice.is_some_and(|advice| advice.drops_markers);
+    headlines(&mut document, breaks.compared, breaks.not_comparable, &summary.total, is_dropped);
     for note in key_notes(history, steps, assumptions) {
         document.note(note);
     }
@@ -71,7 +72,9 @@ pub fn breaks_document(
     let listed: Vec<BreakRow> = listed.map(|found| rows.row(found)).collect();
     dearest_grid(&mut document, &listed, breaks.list.len() as u64, options.has_evidence);
     by_place(&mut document, summary);
-    explained(&mut document, answer, &summary.reconciliation);
+    if !is_dropped {
+        explained(&mut document, answer, &summary.reconciliation);
+    }
     document
 }
 
@@ -90,12 +93,22 @@ pub(super) fn by_rule(document: &mut Document, summary: &Summary) {
     groups(document, "Breaks by client version", "client", by_client, false);
 }
 
-/// Loss, and the number of requests it is from.
-pub(super) fn headlines(document: &mut Document, compared: u64, not_comparable: u64, total: &Sum) {
+/// Loss, and the number of requests it is from. Markers that are `dropped` never had an effect.
+pub(super) fn headlines(
+    document: &mut Document,
+    compared: u64,
+    not_comparable: u64,
+    total: &Sum,
+    dropped: bool,
+) {
     document.heading("Cache breaks");
     let requests = counted(compared, "request", "requests");
     document.text(match (compared, total.breaks) {
         (0, _) => "No request can be compared with one before it.".to_owned(),
+        (_, 0) if dropped => format!(
+            "None: {requests} compared read nothing, and nothing was ever written. They have markers, which a gateway \
+             drops (`cachesim lint`).",
+        ),
         (_, 0) => format!("None: {requests} compared read all that the one before had left."),
         _ => format!(
             "{} among {requests} compared sent {} tokens again instead of reading them.",

@@ -164,7 +164,7 @@ fn own_price(finding: &Finding) -> String {
     let cost = finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)));
     if finding.tokens == Tokens::ZERO {
         let lost = match (finding.is_priced, finding.cost) {
-            (true, Some(Picodollars::ZERO)) => "; nothing was lost here".to_owned(),
+            (true, Some(Picodollars::ZERO)) => "; it cost nothing here".to_owned(),
             (true, _) => format!("; all was read, and writing it cost {cost} more"),
             (false, _) => String::new(),
         };

@@ -8,6 +8,7 @@ mod automatic_captures;
 mod blocks;
 mod bound;
 mod breaks;
+mod builders;
 pub(crate) mod capture_file;
 mod client_count;
 mod compare;

@@ -320,7 +320,7 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
         Budget {
             lint: LintKinds { severity: Severity::Error, ..LintKinds::default() },
             message: Some("The service refuses these requests.".to_owned()),
-            ..budget("refused requests", Metric::LINT_FINDINGS, Limit::Max(none), BudgetLevel::Fail)
+            ..budget("refusals", Metric::LINT_FINDINGS, Limit::Max(none), BudgetLevel::Fail)
         },
         Budget {
             lint: LintKinds { severity: Severity::Warning, ..LintKinds::default() },

@@ -112,7 +112,7 @@ fn no_more_breaks(today: Amount) -> FirstBudget {
 }
 
 fn no_more_refused(today: Amount) -> FirstBudget {
-    let reason = format!("Requests that the service refuses: {today} today.");
+    let reason = format!("Reasons for which the service refuses requests: {today} today.");
     let message = "The service refuses a request. `cachesim lint` says which, and why.";
     let budget = first(Metric::LINT_FINDINGS, Limit::Max(today), reason, message);
     FirstBudget { kinds: "severity = \"error\"\n", ..budget }

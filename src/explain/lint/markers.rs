@@ -56,13 +56,21 @@ fn refused(
         rule == Rule::UnmarkableBlock && (node.kind == BlockKind::Thinking || is_empty)
     };
     let unmarkable: Vec<WireNodeId> = nodes.iter().copied().filter(is_unmarkable).collect();
-    let named = if unmarkable.is_empty() { nodes } else { unmarkable };
+    // A marker inside a result has no place of its own.
+    let is_result = |id: &WireNodeId| {
+        rule == Rule::UnmarkableBlock && trace.tree().node(*id).kind == BlockKind::ToolResult
+    };
+    let results: Vec<WireNodeId> = nodes.iter().copied().filter(is_result).collect();
+    let (on, named) = match (unmarkable.is_empty(), results.is_empty()) {
+        (false, _) => ("on", unmarkable),
+        (true, false) => ("inside", results),
+        (true, true) => ("on", nodes),
+    };
     let places: Vec<String> = named.into_iter().map(|id| view.place(id)).collect();
-    // A marker inside a block has no place of its own.
     let detail = if rule == Rule::RequestRefused || places.is_empty() {
         refusal.label().to_owned()
     } else {
-        format!("markers on {}", places.join(", "))
+        format!("markers {on} {}", places.join(", "))
     };
     Finding::new(rule, place.to_owned(), detail, index)
 }

@@ -93,14 +93,25 @@ impl Chunk {
         &self.bytes[..self.filled]
     }
 
+    /// Makes room for more bytes. It grows with the file, as it is cleared before it is read into.
+    fn make_room(&mut self, room: usize) {
+        if self.filled < CHUNK {
+            // New memory is clear already, and little is moved there.
+            let mut bytes = vec![0; room];
+            bytes[..self.filled].copy_from_slice(self.read());
+            self.bytes = bytes;
+        } else {
+            self.bytes.resize(room, 0);
+        }
+    }
+
     /// Reads until one more chunk is there or the source ends, and returns the number of bytes.
     fn read_from(&mut self, source: &mut impl Read) -> io::Result<usize> {
         let before = self.filled;
         let full = before + CHUNK;
         while self.filled < full {
             if self.filled == self.bytes.len() {
-                // Room is cleared before it is read into, so it grows with the file.
-                self.bytes.resize((2 * self.filled).clamp(FIRST_ROOM, full), 0);
+                self.make_room((4 * self.filled).clamp(FIRST_ROOM, full));
             }
             let room = self.bytes.len().min(full);
             match source.read(&mut self.bytes[self.filled..room]) {

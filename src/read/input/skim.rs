@@ -162,6 +162,13 @@ impl de::Error for Fault {
     }
 }
 
+/// Returns true if an escape goes on as that of a code of four digits.
+#[cold]
+fn is_code(escaped: &[u8]) -> bool {
+    let digits = escaped.strip_prefix(b"u").and_then(|digits| digits.get(..4));
+    digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+}
+
 /// Number as visitors take it.
 enum Number {
     Whole(u64),
@@ -169,21 +176,19 @@ enum Number {
     Fraction(f64),
 }
 
-/// Bits of those of the next [`BLOCK`] bytes that end a string, escape, or are not allowed in one.
-fn telling(bytes: &[u8]) -> u32 {
-    let block = bytes.first_chunk::<BLOCK>().copied().unwrap_or_else(|| {
-        let mut block = [b' '; BLOCK];
-        block[..bytes.len()].copy_from_slice(bytes);
-        block
-    });
+/// Bits of those bytes that end a string, escape, or are not allowed in one.
+fn telling(block: &[u8; BLOCK]) -> u32 {
     // Cast as a whole: a loop over the bytes is fast only if it is optimised across modules.
-    let block: i8x32 = bytemuck::cast(block);
-    let (quote, escape) = (i8x32::splat(b'"'.cast_signed()), i8x32::splat(b'\\'.cast_signed()));
-    // Signed comparison: with the highest bit flipped, bytes below a space are still below it.
-    let (turned, space) = (i8x32::splat(i8::MIN), i8x32::splat((b' ' ^ 0x80).cast_signed()));
-    let telling = block.cmp_eq(quote) | block.cmp_eq(escape) | (block ^ turned).cmp_lt(space);
-    telling.move_mask().cast_unsigned()
+    let block: i8x32 = bytemuck::cast(*block);
+    let escape = i8x32::splat(b'\\'.cast_signed());
+    // A quote differs from a space in one bit: with it turned, the quote is a space, the space is not, and control
+    // characters are below. The comparison has a sign, so the highest bit is turned, too.
+    let (turned, end) = (i8x32::splat(TURNED), i8x32::splat(((b' ' + 1) ^ 0x80).cast_signed()));
+    ((block ^ turned).cmp_lt(end) | block.cmp_eq(escape)).move_mask().cast_unsigned()
 }
+
+/// Bits turned before the comparison of [`telling`].
+const TURNED: i8 = (b'"' ^ b' ' ^ 0x80).cast_signed();
 
 struct Skimmer<'de> {
     text: &'de str,
@@ -228,44 +233,50 @@ impl<'de> Skimmer<'de> {
 
     /// Skips a string whose quote was seen. Returns true if it has escapes.
     fn skip_string(&mut self) -> Result<bool, Fault> {
+        let mut rest = self.bytes.get(self.at + 1..).unwrap_or_default();
         let mut has_escapes = false;
-        let mut start = self.at + 1;
-        while start < self.bytes.len() {
-            let mut next = start + BLOCK;
-            let mut telling = telling(&self.bytes[start..]);
+        let mut padded;
+        while !rest.is_empty() {
+            let block = match rest.first_chunk::<BLOCK>() {
+                Some(block) => block,
+                None => {
+                    padded = [b' '; BLOCK];
+                    padded[..rest.len()].copy_from_slice(rest);
+                    &padded
+                }
+            };
+            let mut next = BLOCK;
+            let mut telling = telling(block);
             while telling != 0 {
-                let bit = telling.trailing_zeros();
-                self.at = start + bit as usize;
-                match self.bytes[self.at] {
-                    b'\\' => {
-                        has_escapes = true;
-                        // An escape may end behind the block.
-                        next = next.max(self.at + self.escape_length()?);
-                        telling &= !(0b11 << bit);
-                    }
+                // The remainder says that it is an index of the block.
+                let place = telling.trailing_zeros() as usize % BLOCK;
+                match block[place] {
+                    b'\\' => {}
                     b'"' => {
-                        self.at += 1;
+                        self.at = self.bytes.len() - rest.len() + place + 1;
                         return Ok(has_escapes);
                     }
-                    _ => return Err(Fault::Syntax),
+                    _ => {
+                        self.at = self.bytes.len() - rest.len() + place;
+                        return Err(Fault::Syntax);
+                    }
                 }
+                has_escapes = true;
+                let escaped = block.get(place + 1).or_else(|| {
+                    next = BLOCK + 1;
+                    rest.get(BLOCK)
+                });
+                let is_short = escaped.is_some_and(|escaped| ESCAPED[usize::from(*escaped)]);
+                if !is_short && !is_code(&rest[place + 1..]) {
+                    self.at = self.bytes.len() - rest.len() + place;
+                    return Err(Fault::Syntax);
+                }
+                telling &= !(0b11 << place);
             }
-            start = next;
+            rest = rest.get(next..).unwrap_or_default();
         }
         self.at = self.bytes.len();
         Err(Fault::Syntax)
-    }
-
-    /// Number of bytes of the next escape.
-    #[inline]
-    fn escape_length(&self) -> Result<usize, Fault> {
-        let escaped = *self.bytes.get(self.at + 1).ok_or(Fault::Syntax)?;
-        if ESCAPED[usize::from(escaped)] {
-            return Ok(2);
-        }
-        let digits = self.bytes.get(self.at + 2..self.at + 6).ok_or(Fault::Syntax)?;
-        let is_unicode = escaped == b'u' && digits.iter().all(u8::is_ascii_hexdigit);
-        if is_unicode { Ok(6) } else { Err(Fault::Syntax) }
     }
 
     /// String whose quote was seen.

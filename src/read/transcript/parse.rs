@@ -276,7 +276,7 @@ impl<'a> LineParser<'a> {
         match object.subtype.as_str() {
             Some("compact_boundary") => compact_boundary(object),
             Some("microcompact_boundary") => {
-                microcompact_boundary(object.microcompact_metadata.0.as_ref())
+                microcompact_boundary(object.microcompact_metadata.0.as_deref())
             }
             Some("away_summary") => EntryKind::AwaySummary,
             Some("stop_hook_summary" | "turn_duration") => EntryKind::TurnEnd,

@@ -341,7 +341,9 @@ fn ids(texts: &List<Text<'_>>) -> Vec<EntryId> {
 
 /// Compaction, with the entries that it kept. The list of all entries is more exact than their ends.
 pub(super) fn compact_boundary(object: &Line<'_>) -> EntryKind {
-    EntryKind::CompactBoundary(object.compact_metadata.0.as_ref().and_then(preserved).map(Box::new))
+    EntryKind::CompactBoundary(
+        object.compact_metadata.0.as_deref().and_then(preserved).map(Box::new),
+    )
 }
 
 fn preserved(metadata: &CompactMetadata<'_>) -> Option<Preserved> {

@@ -34,7 +34,8 @@ pub(super) struct Line<'a> {
     pub(super) is_compact_summary: Flag,
     pub(super) forked_from: Shape<Presence>,
     pub(super) message: Shape<Message<'a>>,
-    pub(super) data: Shape<ProgressData<'a>>,
+    // Few lines have those that are boxed, and a line is moved several times.
+    pub(super) data: Shape<Box<ProgressData<'a>>>,
     // Camel case would be `parentToolUseId`.
     #[serde(rename = "parentToolUseID")]
     pub(super) parent_tool_use_id: Text<'a>,
@@ -49,8 +50,8 @@ pub(super) struct Line<'a> {
     pub(super) original_model: Text<'a>,
     pub(super) up_to_message_id: Text<'a>,
     pub(super) parent_last_uuid: Text<'a>,
-    pub(super) compact_metadata: Shape<CompactMetadata<'a>>,
-    pub(super) microcompact_metadata: Shape<MicrocompactMetadata<'a>>,
+    pub(super) compact_metadata: Shape<Box<CompactMetadata<'a>>>,
+    pub(super) microcompact_metadata: Shape<Box<MicrocompactMetadata<'a>>>,
     pub(super) first_archived_uuid: Text<'a>,
     pub(super) last_archived_uuid: Text<'a>,
     pub(super) summary: JsonLength,

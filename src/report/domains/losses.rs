@@ -69,7 +69,7 @@ impl DomainSums for LossSums {
     }
 
     fn show(&self, answer: &Answer, document: &mut Document) {
-        headlines(document, self.compared, self.not_comparable, &self.summary.total);
+        headlines(document, self.compared, self.not_comparable, &self.summary.total, false);
         if !self.summary.by_cause.is_empty() {
             document.heading("By cause");
             document.grid(causes(&self.summary));

@@ -6,6 +6,7 @@
 //! no patch is returned.
 
 mod blocks;
+mod foreign;
 mod request;
 
 use std::fmt;
@@ -20,6 +21,7 @@ use crate::base::toml_text::line_and_column;
 use crate::simulate::cache::Refusal;
 use crate::simulate::strategy::{MarkerDesign, Placement};
 use blocks::Blocks;
+use foreign::other_api;
 use request::{Body, Requests};
 
 /// Key of a marker.
@@ -136,7 +138,11 @@ impl Template {
     /// # Errors
     /// The template is not a request, or the markers cannot be changed alone.
     pub fn with(&self, design: &MarkerDesign) -> Result<Patched, PatchError> {
-        let requests = Requests::of(&within(&self.0, Body::of)?)?;
+        let body = within(&self.0, |root| match other_api(&root.value()) {
+            Some(api) => Err(PatchError::NoRequest(api.to_owned())),
+            None => Body::of(root),
+        })?;
+        let requests = Requests::of(&body)?;
         let before = requests.recorded();
         let wanted = requests.placed(design);
         if design.keeps_places() && before.is_empty() {
@@ -366,6 +372,33 @@ mod tests {
             problem(empty, "last-message")
                 .starts_with(": a marker would stand on messages[0].content[0], whose")
         );
+    }
+
+    #[test]
+    fn bodies_for_other_services_are_refused() {
+        let user = r#""messages": [{"role": "user", "content": [{"text": "{{task}}"}]}]"#;
+        let chat = r#""messages": [{"role": "system", "content": "You"}, {"role": "user", "content": "a"}]"#;
+        for (body, api) in [
+            (format!(r#"{{"modelId": "us.anthropic.claude-opus-5-v1:0", {user}}}"#), "Converse"),
+            (format!("{{{user}}}"), "Converse"),
+            (
+                r#"{"system": [{"text": "a"}, {"cachePoint": {"type": "default"}}]}"#.into(),
+                "Converse",
+            ),
+            (format!(r#"{{"model": "gpt-5.6-sol", {chat}}}"#), "chat completions"),
+            (format!(r#"{{"model": "{{{{model}}}}", {chat}}}"#), "chat completions"),
+            (r#"{"model": "gpt-5.6-sol", "input": "{{task}}"}"#.into(), "Responses"),
+            (r#"{"contents": [{"parts": [{"text": "a"}]}]}"#.into(), "Gemini"),
+        ] {
+            for name in ["last-two", "system-only", "1h", "none"] {
+                let problem = patched(&body, name).expect_err("refused").to_string();
+                let begins = ": it is no request to the Messages API: it is one to ";
+                assert!(problem.starts_with(begins) && problem.contains(api), "{problem}");
+            }
+        }
+        // Gateways take them for Claude.
+        let gateway = format!(r#"{{"model": "anthropic/claude-opus-5", {chat}}}"#);
+        assert!(patched(&gateway, "last-message").is_ok());
     }
 
     #[test]

@@ -208,13 +208,9 @@ impl<'a> Layouts<'a> {
     }
 
     fn find_stable_paragraphs(&mut self) {
-        let mut stable = StableParagraphs::default();
-        for number in 0..self.history.captured.requests.len() {
-            let (opening, system) = self.system(number);
-            stable.add(opening, &system, &self.contents);
-        }
-        stable.finish();
-        self.stable_paragraphs = Some(stable);
+        let numbers = 0..self.history.captured.requests.len();
+        let systems: Vec<_> = numbers.map(|number| self.system(number)).collect();
+        self.stable_paragraphs = Some(StableParagraphs::new(&systems, &self.contents));
     }
 
     fn find_reminders(&mut self) {
@@ -303,8 +299,11 @@ fn put_stable_first(
     *system = start..end;
     let last = stable.last_stable.map(|last| start + last);
     if !mark_end_of_static(markers, wire, system, last) {
-        add_marker(markers, system, last);
+        add_marker(markers, last);
     }
+    let shared = stable.last_shared.map(|last| start + last);
+    // Entries are only at markers: without one here each conversation would write the shared part anew.
+    add_marker(markers, shared.filter(|end| markers.iter().all(|marker| marker.designed != *end)));
 }
 
 /// Moves the first marker on the system prompt to the last static block, if that has none.
@@ -333,12 +332,12 @@ fn mark_end_of_static(
     true
 }
 
-/// Marks the last stable block in the same way as the next marker does its own.
-fn add_marker(markers: &mut Vec<MarkerPlace>, system: &Range<usize>, last: Option<usize>) {
-    let Some(designed) = last.filter(|_| (1..MOST_MARKERS).contains(&markers.len())) else {
+/// Marks a block of the system prompt in the same way as the next marker does its own.
+fn add_marker(markers: &mut Vec<MarkerPlace>, block: Option<usize>) {
+    let Some(designed) = block.filter(|_| (1..MOST_MARKERS).contains(&markers.len())) else {
         return;
     };
-    let next = markers.iter().position(|marker| marker.designed >= system.end);
+    let next = markers.iter().position(|marker| marker.designed > designed);
     let place = next.unwrap_or(markers.len());
     let like = markers[place.min(markers.len() - 1)];
     markers.insert(place, MarkerPlace { designed, is_added: true, ..like });

@@ -1,6 +1,6 @@
 //! System prompts with their stable paragraphs first: the static parts (every request of a
 //! conversation has them), and the paragraphs of texts, equal if they differ only in the order of
-//! their lists.
+//! their lists. Of paragraphs that have most lines in common each line is a part of its own.
 
 use std::hash::Hash;
 
@@ -23,7 +23,6 @@ enum Stability {
 }
 
 /// Pieces of all system prompts.
-#[derive(Default)]
 pub(super) struct StableParagraphs {
     paragraphs: Paragraphs,
     statics: StaticTexts<Piece>,
@@ -35,28 +34,25 @@ pub(super) struct StableFirst {
     pub(super) blocks: Vec<PromptBlock>,
     /// Last place that holds any part of each block as sent.
     pub(super) places: Vec<usize>,
+    /// Last block that several conversations share, if others follow it.
+    pub(super) last_shared: Option<usize>,
     /// Last stable block, or `None` if all or none are stable.
     pub(super) last_stable: Option<usize>,
 }
 
 impl StableParagraphs {
-    /// Adds the system prompt of a request of a conversation.
-    pub(super) fn add(
-        &mut self,
-        opening: RequestIndex,
-        system: &[ContentId],
-        contents: &Contents<'_>,
-    ) {
-        for block in system {
-            self.paragraphs.add(*block, contents);
+    /// Pieces of the system prompts of all requests, each with its conversation.
+    pub(super) fn new(systems: &[(RequestIndex, Vec<ContentId>)], contents: &Contents<'_>) -> Self {
+        let mut paragraphs = Paragraphs::default();
+        for block in systems.iter().flat_map(|(_, system)| system) {
+            paragraphs.add(*block, contents);
         }
-        let pieces = system.iter().flat_map(|block| self.paragraphs.of(*block)).copied();
-        self.statics.add(opening, pieces);
-    }
-
-    /// Finds the pieces that several conversations share, once all requests were added.
-    pub(super) fn finish(&mut self) {
-        self.shared = self.statics.shared();
+        paragraphs.cut_versions();
+        let mut statics = StaticTexts::default();
+        for (opening, system) in systems {
+            statics.add(*opening, system.iter().flat_map(|block| paragraphs.of(*block)).copied());
+        }
+        Self { shared: statics.shared(), paragraphs, statics }
     }
 
     fn stability(&self, opening: RequestIndex, piece: Piece) -> Stability {
@@ -91,10 +87,14 @@ impl StableParagraphs {
         for (at, (_, of, _)) in cut.iter().enumerate() {
             places[*of] = at;
         }
-        let stable = cut.partition_point(|(stability, ..)| *stability < Stability::Changing);
+        let last = |most| {
+            let end = cut.partition_point(|(stability, ..)| *stability <= most);
+            end.checked_sub(1).filter(|_| end < cut.len())
+        };
         Some(StableFirst {
             places,
-            last_stable: stable.checked_sub(1).filter(|_| stable < cut.len()),
+            last_shared: last(Stability::Shared),
+            last_stable: last(Stability::Static),
             blocks: cut.into_iter().map(|(.., block)| block).collect(),
         })
     }
@@ -190,8 +190,8 @@ const BULLETS: [&str; 3] = ["- ", "* ", "• "];
 /// Piece of a system prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Piece {
-    /// Paragraph of a text.
-    Paragraph(usize),
+    /// Paragraph of a text, or a line of one.
+    Text(usize),
     /// Block that is more than a text.
     Block(ContentId),
 }
@@ -201,7 +201,8 @@ pub(super) enum Piece {
 pub(super) struct Paragraphs {
     /// Ids by the text with sorted lists.
     ids: FxHashMap<String, usize>,
-    /// Text of each paragraph: as sent, or with sorted lists if it was sent in several orders.
+    /// Text of each piece: as sent, or with sorted lists if it was sent in several orders. The end of a paragraph
+    /// is a line end.
     written: Vec<String>,
     of_blocks: FxHashMap<ContentId, Vec<Piece>>,
 }
@@ -215,12 +216,40 @@ impl Paragraphs {
         let pieces = match text(block, contents) {
             Some(text) => {
                 let paragraphs = paragraphs(&text);
-                paragraphs.into_iter().map(|one| Piece::Paragraph(self.id(one))).collect()
+                paragraphs.into_iter().map(|one| Piece::Text(self.id(one + "\n"))).collect()
             }
             None => Vec::new(),
         };
         let is_whole = pieces.is_empty();
         self.of_blocks.insert(block, if is_whole { vec![Piece::Block(block)] } else { pieces });
+    }
+
+    /// Cuts paragraphs that have most of their text in lines of others: they are versions of one. Of the rest no line
+    /// is moved, as it means something after the ones before it.
+    fn cut_versions(&mut self) {
+        let mut versions: FxHashMap<&str, usize> = FxHashMap::default();
+        for paragraph in &self.written {
+            let lines: FxHashSet<&str> = paragraph.split('\n').collect();
+            lines.into_iter().for_each(|line| *versions.entry(line).or_default() += 1);
+        }
+        let lines_of_version = |paragraph: &String| {
+            let recurring = paragraph.split('\n').filter(|line| versions[line] > 1).map(str::len);
+            let is_version = 2 * recurring.sum::<usize>() > paragraph.len();
+            let lines = paragraph.split('\n').filter(|_| is_version);
+            lines.map(str::to_owned).collect()
+        };
+        let cut: Vec<Vec<String>> = self.written.iter().map(lines_of_version).collect();
+        let cut: Vec<Vec<Piece>> = cut
+            .into_iter()
+            .map(|lines| lines.into_iter().map(|line| Piece::Text(self.id(line))).collect())
+            .collect();
+        for pieces in self.of_blocks.values_mut() {
+            let cut = |piece: &Piece| match piece {
+                Piece::Text(id) if !cut[*id].is_empty() => cut[*id].clone(),
+                other => vec![*other],
+            };
+            *pieces = pieces.iter().flat_map(cut).collect();
+        }
     }
 
     /// Pieces of a block that was added.
@@ -234,25 +263,26 @@ impl Paragraphs {
         sent.is_empty() || sent.join("\n\n") == self.text(self.of(block))
     }
 
-    /// Text of paragraphs, with blank lines between them.
+    /// Text of pieces, with blank lines between paragraphs.
     pub(super) fn text(&self, pieces: &[Piece]) -> String {
         let written = pieces.iter().filter_map(|piece| match piece {
-            Piece::Paragraph(id) => Some(self.written[*id].as_str()),
+            Piece::Text(id) => Some(self.written[*id].as_str()),
             Piece::Block(_) => None,
         });
-        written.collect::<Vec<_>>().join("\n\n")
+        let text = written.collect::<Vec<_>>().join("\n");
+        text.trim_end_matches('\n').to_owned()
     }
 
-    fn id(&mut self, paragraph: String) -> usize {
-        let sorted = with_sorted_lists(&paragraph);
+    fn id(&mut self, text: String) -> usize {
+        let sorted = with_sorted_lists(&text);
         if let Some(known) = self.ids.get(&sorted).copied() {
-            if self.written[known] != paragraph {
+            if self.written[known] != text {
                 self.written[known] = sorted;
             }
             return known;
         }
         self.ids.insert(sorted, self.written.len());
-        self.written.push(paragraph);
+        self.written.push(text);
         self.written.len() - 1
     }
 }

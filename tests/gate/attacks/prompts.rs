@@ -246,7 +246,7 @@ pub(super) const ATTACKS: &[Attack] = &[
                 }
             });
         },
-        answer: Exceeds("refused requests"),
+        answer: Exceeds("refusals"),
     },
     Attack {
         name: "a marker behind what changes",
