@@ -8,6 +8,9 @@ pub(crate) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 /// Bytes read at a time: few enough that they are still in a core's own cache when they are parsed.
 pub(crate) const CHUNK: usize = 512 * 1024;
 
+/// Room for a chunk and the beginning of a usual line that the last chunk did not end, in bytes.
+const LARGEST_ROOM: usize = CHUNK + CHUNK / 4;
+
 /// First room for a file of unknown size, in bytes. Most are small, and room is cleared before it is read into.
 const FIRST_ROOM: usize = 32 * 1024;
 
@@ -93,16 +96,16 @@ impl Chunk {
         &self.bytes[..self.filled]
     }
 
-    /// Makes room for more bytes. It grows with the file, as it is cleared before it is read into.
-    fn make_room(&mut self, room: usize) {
-        if self.filled < CHUNK {
-            // New memory is clear already, and little is moved there.
-            let mut bytes = vec![0; room];
-            bytes[..self.filled].copy_from_slice(self.read());
-            self.bytes = bytes;
-        } else {
-            self.bytes.resize(room, 0);
+    /// Makes room for more bytes, up to `full` and for a small file less.
+    fn make_room(&mut self, full: usize) {
+        if self.filled >= CHUNK {
+            self.bytes.resize(full, 0);
+            return;
         }
+        // New memory is clear already, and little is moved there.
+        let mut bytes = vec![0; if self.filled == 0 { FIRST_ROOM } else { full.max(LARGEST_ROOM) }];
+        bytes[..self.filled].copy_from_slice(self.read());
+        self.bytes = bytes;
     }
 
     /// Reads until one more chunk is there or the source ends, and returns the number of bytes.
@@ -111,7 +114,7 @@ impl Chunk {
         let full = before + CHUNK;
         while self.filled < full {
             if self.filled == self.bytes.len() {
-                self.make_room((4 * self.filled).clamp(FIRST_ROOM, full));
+                self.make_room(full);
             }
             let room = self.bytes.len().min(full);
             match source.read(&mut self.bytes[self.filled..room]) {

@@ -262,12 +262,13 @@ impl<'de> Skimmer<'de> {
                     }
                 }
                 has_escapes = true;
-                let escaped = block.get(place + 1).or_else(|| {
+                let escaped = if place + 1 < BLOCK {
+                    block[place + 1]
+                } else {
                     next = BLOCK + 1;
-                    rest.get(BLOCK)
-                });
-                let is_short = escaped.is_some_and(|escaped| ESCAPED[usize::from(*escaped)]);
-                if !is_short && !is_code(&rest[place + 1..]) {
+                    rest.get(BLOCK).copied().unwrap_or_default()
+                };
+                if !ESCAPED[usize::from(escaped)] && !is_code(&rest[place + 1..]) {
                     self.at = self.bytes.len() - rest.len() + place;
                     return Err(Fault::Syntax);
                 }

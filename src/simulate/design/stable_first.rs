@@ -227,26 +227,25 @@ impl Paragraphs {
     /// Cuts paragraphs that have most of their text in lines of others: they are versions of one. Of the rest no line
     /// is moved, as it means something after the ones before it.
     fn cut_versions(&mut self) {
+        let written = self.written.clone();
         let mut versions: FxHashMap<&str, usize> = FxHashMap::default();
-        for paragraph in &self.written {
+        for paragraph in &written {
             let lines: FxHashSet<&str> = paragraph.split('\n').collect();
             lines.into_iter().for_each(|line| *versions.entry(line).or_default() += 1);
         }
-        let lines_of_version = |paragraph: &String| {
+        let is_version = |paragraph: &str| {
             let recurring = paragraph.split('\n').filter(|line| versions[line] > 1).map(str::len);
-            let is_version = 2 * recurring.sum::<usize>() > paragraph.len();
-            let lines = paragraph.split('\n').filter(|_| is_version);
-            lines.map(str::to_owned).collect()
+            2 * recurring.sum::<usize>() > paragraph.len()
         };
-        let cut: Vec<Vec<String>> = self.written.iter().map(lines_of_version).collect();
-        let cut: Vec<Vec<Piece>> = cut
-            .into_iter()
-            .map(|lines| lines.into_iter().map(|line| Piece::Text(self.id(line))).collect())
-            .collect();
+        let mut piece = |line: &str| Piece::Text(self.id(line.to_owned()));
+        let mut lines = |paragraph: &String| {
+            is_version(paragraph).then(|| paragraph.split('\n').map(&mut piece).collect())
+        };
+        let cut: Vec<Option<Vec<Piece>>> = written.iter().map(&mut lines).collect();
         for pieces in self.of_blocks.values_mut() {
             let cut = |piece: &Piece| match piece {
-                Piece::Text(id) if !cut[*id].is_empty() => cut[*id].clone(),
-                other => vec![*other],
+                Piece::Text(id) => cut[*id].clone().unwrap_or_else(|| vec![*piece]),
+                Piece::Block(_) => vec![*piece],
             };
             *pieces = pieces.iter().flat_map(cut).collect();
         }

@@ -24,6 +24,7 @@ use self::thread::{Thread, threads};
 use super::plan::Purpose;
 use super::run::{Added, AddedRun, Material, Simulated};
 use crate::base::{Basis, Millis, Order as _, Picodollars, Tokens, side_by_side};
+use crate::requests::prompt::Prompt;
 use crate::simulate::cache::Outcome;
 use crate::simulate::pricing::Rates;
 
@@ -32,7 +33,7 @@ pub(super) fn bound(material: Material<'_>) -> Simulated {
     let threads = threads(material.trace);
     let solved: Vec<Vec<Choice>> =
         side_by_side(&threads, |thread| cheapest_choices(thread, material));
-    let mut outcomes = vec![Outcome::default(); material.trace.prompts.len()];
+    let mut outcomes = before_choices(material);
     let mut added: Vec<AddedRun> = Vec::new();
     for (thread, choices) in threads.iter().zip(&solved) {
         for (request, choice) in thread.requests.iter().zip(choices) {
@@ -42,6 +43,13 @@ pub(super) fn bound(material: Material<'_>) -> Simulated {
     }
     added.order_by_key(|run| (run.first.after, run.first.at));
     Simulated { outcomes, added, ..Simulated::default() }
+}
+
+/// Outcomes before any choice. Requests that the service refuses whatever their markers are in no thread, and cost
+/// nothing.
+fn before_choices(material: Material<'_>) -> Vec<Outcome> {
+    let outcome = |prompt: &Prompt| Outcome { refusal: prompt.refusal(), ..Outcome::default() };
+    material.trace.prompts.iter().map(outcome).collect()
 }
 
 /// Adds the pings after each request, at equal intervals.

@@ -5,8 +5,8 @@
 //! a prefix first; each pause keeps the stored context, or deletes it. As with markers, contexts of
 //! other threads are taken as stored for free.
 
-use super::Prices;
 use super::thread::{Thread, ThreadRequest, threads};
+use super::{Prices, before_choices};
 use crate::base::{Basis, ByKey, Picodollars, Tokens, side_by_side};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{NodeId, Prompt};
@@ -22,7 +22,7 @@ pub(in crate::simulate::strategy) fn bound_stored(
     let threads = threads(material.trace);
     let solved: Vec<Vec<Step>> =
         side_by_side(&threads, |thread| Search::solve(thread, storage, material));
-    let mut outcomes = vec![Outcome::default(); material.trace.prompts.len()];
+    let mut outcomes = before_choices(material);
     let mut added: Vec<AddedRun> = Vec::new();
     for (thread, steps) in threads.iter().zip(&solved) {
         for (request, step) in thread.requests.iter().zip(steps) {

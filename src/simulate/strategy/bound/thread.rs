@@ -46,7 +46,8 @@ pub(super) fn threads(trace: &PromptTrace) -> Vec<Thread> {
     let shared = shared_prefixes(trace, &thread_of, count);
     let mut threads: Vec<Thread> = Vec::new();
     threads.resize_with(count, Thread::default);
-    for (place, shared) in shared.into_iter().enumerate() {
+    let is_sent = |place: &usize| trace.prompts[*place].refusal().is_none();
+    for (place, shared) in shared.into_iter().enumerate().filter(|(place, _)| is_sent(place)) {
         let request = ThreadRequest { place, ends: Vec::new(), shared };
         threads[thread_of[place]].requests.push(request);
     }
