@@ -7,8 +7,6 @@ use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::base::words::words;
@@ -257,7 +255,7 @@ impl<'de> Deserialize<'de> for Picodollars {
 words! {
     /// Basis of a figure. A sum has the worst basis of its parts.
     #[derive(Default)]
-    #[cfg_attr(test, derive(JsonSchema))]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Basis {
         /// Reported by the provider.
         #[default]

@@ -29,7 +29,6 @@ macro_rules! words {
             $vis const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
             /// Word in options, files and outputs.
-            #[must_use]
             $vis fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+
@@ -37,7 +36,6 @@ macro_rules! words {
             }
 
             /// Variant of a word.
-            #[must_use]
             $vis fn by_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.name() == name)
             }
@@ -60,7 +58,6 @@ macro_rules! words {
 
         impl $name {
             $(#[$of_text])*
-            #[must_use]
             $text_vis fn $method(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text),+

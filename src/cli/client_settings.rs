@@ -10,12 +10,11 @@ use std::{env, fs};
 use jiff::Timestamp;
 use tempfile::NamedTempFile;
 
-use super::error::CliError;
 use super::folders::{make_private, state_folder};
-use super::input::shown_path;
-use super::output_file::{OutputFile, place};
+use super::output_file::place;
 use super::places::claude_homes;
-use crate::base::order::Order as _;
+use super::{CliError, OutputFile, shown_path};
+use crate::base::Order as _;
 use crate::read::input::{MOST_SETTINGS, read_whole};
 use crate::settings::{
     Applied, Conflict, Layer, LayerFile, Layers, Promise, Setting, SettingsError, SettingsText,

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::{env, fs};
 
+use super::CliError;
 use super::args::{PriceArgs, platform_name};
-use super::error::CliError;
 
 /// Name of this program.
 const PROGRAM: &str = "cachesim";

@@ -6,14 +6,12 @@ use std::path::Path;
 use clap::Args;
 
 use super::args::{DomainArgs, FormatArgs, Formats, InputArgs, OutputArgs, OutputFormat, RunArgs};
-use super::error::CliError;
-use super::input::{discovered, enough_memory, refuse_lost, size, tell_damage};
-use super::output::Output;
-use super::prepared::{PreparedRun, Setup, Telling, Unpriced, tell_unpriced};
-use super::progress::Progress;
-use super::say::warn;
-use crate::base::order::Order as _;
-use crate::base::project::ProjectNaming;
+use super::prepared::{Telling, Unpriced};
+use super::{
+    CliError, Output, PreparedRun, Progress, Setup, discovered, enough_memory, refuse_lost, size,
+    tell_damage, tell_unpriced, warn,
+};
+use crate::base::{Order as _, ProjectNaming};
 use crate::explain::analysis::Answer;
 use crate::read::input::{
     Diagnostics, Discovered, Domain, DomainRule, MOST_REPORT, Source, read_text,

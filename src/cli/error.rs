@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::counted;
 use crate::base::toml_text::TomlError;
-use crate::base::wording::counted;
 use crate::explain::check::CheckError;
 use crate::explain::compare::ExpressionError;
 use crate::explain::config::ConfigError;
@@ -216,7 +216,6 @@ impl CliError {
     }
 
     /// Exit code. A closed pipe is not an error.
-    #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::InDomain { source, .. } => source.exit_code(),

@@ -5,15 +5,10 @@ use std::path::{Component, Path, PathBuf, absolute};
 use std::{env, fs};
 
 use super::args::{FilterArgs, InputArgs, OutputArgs};
-use super::error::CliError;
-use super::limits::Limits;
 use super::listed::Listed;
 use super::places::{has_places, places};
-use super::progress::Progress;
-use super::say::warn;
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::order::Ordered as _;
+use super::{CliError, Limits, Progress, warn};
+use crate::base::{ByKey, Client, Ordered as _};
 use crate::read::input::{
     Diagnostics, Discovered, Inside, Kind, Location, MemoryBound, Source, discover, discover_below,
     discover_inside, read_standard_input, read_standard_input_bytes, read_text, read_whole,

@@ -7,12 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
+use super::CliError;
 use super::args::FilterArgs;
-use super::error::CliError;
 use super::span::hours;
-use crate::base::units::Millis;
-use crate::base::wording::{nearest, suggestion};
-use crate::base::zone::Zone;
+use crate::base::{Millis, Zone, nearest, suggestion};
 
 const FORMS: &str = "write 7d, 24h, 2w, today, yesterday, a day such as 2026-11-01, or a moment such \
                      as 2026-11-01T10:00:00Z";

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 
 /// Paths of a list, with the versions that it gives for some.
 #[derive(Debug, Default)]

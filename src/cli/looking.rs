@@ -9,12 +9,9 @@ use std::thread;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::args::PriceArgs;
-use super::error::CliError;
-use super::input::shown_path;
 use super::kept::Kept;
-use super::prepared::tables;
-use super::say::warn;
-use crate::base::units::Millis;
+use super::{CliError, shown_path, tables, warn};
+use crate::base::Millis;
 use crate::follow::{FollowError, Followed, Follower, WindowSize};
 use crate::read::input::{MOST_REPORT, read_standard_input};
 use crate::read::told::Told;

@@ -55,15 +55,22 @@ use args::{
     assumption_of, parsing_program,
 };
 use error::CliError;
+use input::{discovered, enough_memory, read_given, refuse_lost, shown_path, size, tell_damage};
+use limits::Limits;
+use looking::Looking;
+use output::Output;
+use output_file::OutputFile;
+use prepared::{PreparedRun, Setup, tables, tell_unpriced};
 use progress::Progress;
+use runs::{StoredRun, with_own};
 use say::{say, say_warnings, warn};
+use strategies::{strategies, unknown_name};
 
 use crate::explain::config::Configuration;
 use crate::read::input::MemoryBound;
 use crate::report::terminal_safe;
 
 /// Runs the program, and returns its exit code.
-#[must_use]
 pub fn main() -> ExitCode {
     outlive_full_files();
     // A panic is a bug and has its own exit code. The panic hook has printed its message by now.

@@ -8,10 +8,9 @@ use std::sync::atomic::Ordering;
 use std::{env, fs, io};
 
 use super::args::{ColorArg, DocumentArgs, Json, OutputArgs, OutputFormat, WrittenArgs};
-use super::error::CliError;
-use super::output_file::OutputFile;
 use super::say::COUNTS_WARNINGS;
 use super::terminal::{height, is_dumb, width};
+use super::{CliError, OutputFile};
 use crate::report::{Document, TextStyle};
 
 /// Open output.

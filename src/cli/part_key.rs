@@ -7,9 +7,8 @@ use std::time::UNIX_EPOCH;
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
 
-use super::error::CliError;
-use super::prepared::Setup;
-use crate::base::zone::Zone;
+use super::{CliError, Setup};
+use crate::base::Zone;
 use crate::read::input::{Location, Source};
 use crate::report::{Part, PartFile, PartSettings};
 use crate::simulate::strategy::Strategy;

@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use blake2::digest::consts::U32;
 use blake2::{Blake2b, Digest};
 
-use super::error::CliError;
 use super::output::finish;
-use super::output_file::OutputFile;
 use super::part_key::{PartKey, hex};
-use super::prepared::PreparedRun;
-use crate::base::by_key::ByKey;
-use crate::base::order::{Order as _, side_by_side};
+use super::{CliError, OutputFile, PreparedRun};
+use crate::base::{ByKey, Order as _, side_by_side};
 use crate::explain::breaks::Options;
 use crate::report::{
     BreakFile, Inputs, LedgerFile, Metadata, Part, PartFile, RowEncoding, stored_rows,

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::base::client::Client;
-use crate::base::order::Order as _;
+use crate::base::{Client, Order as _};
 
 /// Folder in which a program may keep sessions, or a database of them.
 pub(super) struct Place {

@@ -7,13 +7,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::args::{InputArgs, OutputArgs, RunArgs, SimulationArgs};
-use super::error::CliError;
-use super::input::{discovered, enough_memory, filter, read_history};
-use super::limits::Limits;
-use super::say::warn;
-use crate::base::by_key::ByKey;
-use crate::base::model::{Models, Platform};
-use crate::base::wording::{nearest, suggestion};
+use super::input::{filter, read_history};
+use super::{CliError, Limits, discovered, enough_memory, warn};
+use crate::base::{ByKey, Models, Platform, nearest, suggestion};
 use crate::read::input::{Discovered, MOST_REPORT, read_text};
 use crate::report::{PartSettings, counted};
 use crate::requests::conversation::{History, ReadOptions};

@@ -5,10 +5,8 @@ use blake2::{Blake2b, Digest};
 
 use super::args::Rows;
 use super::domains::Histories;
-use super::error::CliError;
-use super::output::Output;
 use super::part_key::{hex, settings};
-use super::prepared::Setup;
+use super::{CliError, Output, Setup};
 use crate::read::input::Source;
 use crate::report::{LEDGER_SCHEMA, Metadata, RowEncoding};
 

@@ -7,13 +7,11 @@ use tempfile::TempDir;
 
 use super::args::DomainArgs;
 use super::domains::Histories;
-use super::error::CliError;
 use super::part_key::{PartKey, definition, is_in_place};
 use super::parts::{one_each, same_settings, whole, write_part};
-use super::prepared::{Setup, tell_unpriced};
-use super::progress::Progress;
 use super::rows::{metadata, needs_parquet};
-use crate::base::order::Ordered as _;
+use super::{CliError, Progress, Setup, tell_unpriced};
+use crate::base::Ordered as _;
 use crate::explain::run::{RunBreaks, RunRequest, RunSums, SnapshotOfRows};
 use crate::explain::snapshot::Snapshot;
 use crate::read::input::{MOST_REPORT, read_text};

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::error::CliError;
-use super::say::warn;
-use crate::base::wording::{nearest, suggestion};
+use super::{CliError, warn};
+use crate::base::{nearest, suggestion};
 use crate::read::input::{MOST_SETTINGS, read_text};
 use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Strategy, parse_strategies};

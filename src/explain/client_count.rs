@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::model::canonical_name;
@@ -17,7 +15,7 @@ use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
 
 /// Counts of the sessions that have one, summed up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClientCount {
     /// Number of sessions with a count.
     pub sessions: usize,
@@ -41,7 +39,7 @@ pub struct ClientCount {
 
 /// Difference between a client's count and the lines of a session, without a known reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CountDifference {
     /// Session.
     #[serde(rename = "session_id")]

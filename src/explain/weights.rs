@@ -1,7 +1,5 @@
 //! Weights of the parts of a prompt, counted from its bytes alone, sent or not.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::{ByKey, Order as _, Tokens, words};
@@ -27,7 +25,7 @@ words! {
 
 /// One part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Weight {
     /// Name of the part.
     pub name: String,

@@ -5,8 +5,6 @@
 
 use std::fmt;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields::{
@@ -33,7 +31,7 @@ pub struct KeptObject {
 
 /// Fields with the same kept part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KeptFields {
     /// Names of the fields in the format.
     #[serde(skip)]

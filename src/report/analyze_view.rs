@@ -3,22 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::answer_view::answer_grid;
 use super::applicability::acts_without_markers;
-use super::columns::Columns;
-use super::document::{Document, Grid};
 use super::domains::StrategySums;
 use super::lifetime_view::lifetime_sentence;
-use super::notes::notes;
-use super::number::{counted, grouped, part, tokens};
-use super::session_names::SessionNames;
-use super::table::Value;
 use super::turns_view::{FoundBreaks, TurnDetail, TurnForm, turns_grid};
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::order::Order as _;
-use crate::base::units::Tokens;
+use super::{
+    Columns, Document, Grid, SessionNames, Value, answer_grid, counted, grouped, notes, part,
+    tokens,
+};
+use crate::base::{ByKey, Client, Order as _, Symbol, Tokens};
 use crate::explain::analysis::{Answer, Lifetimes, Turn};
 use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
@@ -47,7 +40,6 @@ pub struct AnalyzeViewOptions {
 }
 
 /// Sessions of a selection, with their costs and breaks.
-#[must_use]
 pub fn analyze_document(
     (answer, breaks): (&Answer, &[Break]),
     ledger: &Ledger<'_>,

@@ -2,10 +2,8 @@
 
 use std::iter;
 
-use super::columns::Columns;
-use super::number::{counted, dollars, grouped, part, percent, tokens};
-use super::table::{Grid, Tone, Value};
-use crate::base::units::Picodollars;
+use super::{Columns, Grid, Tone, Value, counted, dollars, grouped, part, percent, tokens};
+use crate::base::Picodollars;
 use crate::explain::analysis::{Answer, BestChange, Waterfall};
 use crate::explain::breaks::Cause;
 use crate::explain::client_count::ClientCount;

@@ -2,12 +2,10 @@
 //!
 //! Both are in sentences, and as objects for programs.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::number::{counted, dollars, tokens};
-use crate::base::units::{Basis, Picodollars, Tokens};
+use super::{counted, dollars, tokens};
+use crate::base::{Basis, Picodollars, Tokens};
 use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
 use crate::simulate::strategy::{Applicability, Layout, Obstacle, Strategy, StrategyKind};
 
@@ -30,7 +28,7 @@ pub(super) const NOT_APPLICABLE: &str = "not applicable";
 
 /// Reason for an idle part of a strategy.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ObstacleObject {
     /// Reason.
     code: Obstacle,
@@ -46,7 +44,7 @@ pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject> {
 
 /// Strategy that does nothing, or only some of its parts.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ApplicabilityObject<'a> {
     /// Strategy.
     strategy: &'a str,
@@ -96,7 +94,7 @@ pub(super) fn applicability_notes<'a>(
 
 /// Context management of the whole input.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ManagedObject<'a> {
     /// Strategy.
     strategy: &'a str,

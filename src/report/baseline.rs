@@ -5,8 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::base::by_key::ByKey;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Picodollars, Tokens};
 use crate::explain::snapshot::{
     Blocks, ByStrategy, Figures, LintCount, Snapshot, SnapshotBlock, SnapshotSession, SnapshotTurn,
     TurnBreak,

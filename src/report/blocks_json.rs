@@ -2,16 +2,11 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context_json::{ContextTotalsObject, KindObject, kinds};
-use super::inputs::Inputs;
-use super::json::write_versioned;
-use super::report_json::{Prices, is_zero};
-use crate::base::order::Order as _;
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use super::{Inputs, Prices, is_zero, write_versioned};
+use crate::base::{Basis, Millis, Order as _, Picodollars, Tokens};
 use crate::explain::blocks::{
     Block, BlockLength, BlockUse, Burn, LimitFit, Projection, Quota, Weight,
 };
@@ -23,7 +18,7 @@ use crate::simulate::ledger::{Ledger, Totals};
 pub(super) const SCHEMA: &str = "cachesim.blocks/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct BlocksObject<'a> {
     /// Table of list prices.
     prices: Prices<'a>,
@@ -39,7 +34,7 @@ pub(super) struct BlocksObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct QuotaObject<'a> {
     /// Service that limits the windows.
     service: &'static str,
@@ -70,7 +65,7 @@ impl<'a> QuotaObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct BlockObject<'a> {
     /// Start of the window.
     start: Millis,
@@ -108,7 +103,7 @@ struct BlockObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct UsedObject {
     /// Requests in these sums.
     requests: u64,
@@ -149,7 +144,7 @@ impl From<Totals> for UsedObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AgentObject<'a> {
     /// Type of the sub-agents; null if it is not known.
     agent_type: Option<&'a str>,
@@ -158,7 +153,7 @@ struct AgentObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LossObject {
     /// Their number.
     count: u64,
@@ -183,7 +178,7 @@ impl From<Sum> for LossObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ContentsObject<'a> {
     /// Every kind of content, the most expensive first.
     kinds: Vec<KindObject<'a>>,
@@ -192,7 +187,7 @@ struct ContentsObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ReadingObject<'a> {
     /// Time of the record.
     at: Millis,
@@ -221,7 +216,7 @@ impl<'a> ReadingObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct BurnObject {
     /// Use so far, in dollars at list prices. All figures here are of all requests, selected or not.
     so_far_usd: Picodollars,
@@ -262,7 +257,7 @@ impl BurnObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct FitObject<'a> {
     /// Limit; null if it has no name.
     limit: Option<&'a str>,
@@ -286,7 +281,7 @@ struct FitObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ClassesObject {
     /// Neither read from cache nor written to it.
     input: f64,

@@ -3,13 +3,12 @@
 //! First the open window, then each window, the senders and contents that used them up, and the meaning of a
 //! per cent of a limit.
 
-use super::columns::Columns;
 use super::context_view::{contents, named, summed};
-use super::document::{Document, Grid};
-use super::number::{counted, dollars, duration, grouped, known_dollars, part, percent};
-use super::table::Value;
-use crate::base::order::Order as _;
-use crate::base::units::{Basis, Millis, Picodollars};
+use super::{
+    Columns, Document, Grid, Value, counted, dollars, duration, grouped, known_dollars, part,
+    percent,
+};
+use crate::base::{Basis, Millis, Order as _, Picodollars};
 use crate::explain::blocks::{
     Block, BlockLength, BlockUse, Burn, LimitFit, Projection, Quota, Service, Weight,
 };
@@ -29,7 +28,6 @@ pub struct BlocksView {
 }
 
 /// Windows of every service, as a document.
-#[must_use]
 pub fn blocks_document(ledger: &Ledger<'_>, quotas: &[Quota], view: BlocksView) -> Document {
     let history = ledger.history;
     let mut document = Document::default();

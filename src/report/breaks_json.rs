@@ -2,18 +2,13 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compare_json::BestCachingObject;
-use super::inputs::Inputs;
-use super::json::write_versioned;
-use super::number::share;
 #[cfg(test)]
 use super::schemas::Keyed;
-use crate::base::by_key::ByKey;
-use crate::base::units::{Picodollars, Tokens};
+use super::{Inputs, share, write_versioned};
+use crate::base::{ByKey, Picodollars, Tokens};
 use crate::explain::breaks::{
     Analysis, Cause, Counted, Pattern, Reconciliation, Sum, VerdictAgreement,
 };
@@ -22,7 +17,7 @@ use crate::requests::conversation::History;
 pub(super) const SCHEMA: &str = "cachesim.breaks/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct BreaksObject<'a> {
     /// Input read.
     inputs: Inputs,
@@ -60,7 +55,7 @@ pub(super) struct BreaksObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SumObject {
     /// Number.
     breaks: u64,
@@ -84,7 +79,7 @@ impl From<&Sum> for SumObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CauseObject {
     /// Cause.
     cause: Cause,
@@ -95,7 +90,7 @@ struct CauseObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct VerdictsObject<'a> {
     /// Misses for which the service named a cause.
     named: Counted,
@@ -110,7 +105,7 @@ struct VerdictsObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct VerdictRow<'a> {
     /// Service's verdict.
     server_reason: &'a str,
@@ -143,7 +138,7 @@ impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
 
 /// `billed − apart − replay = (excess − predicted) + unexplained`, exactly.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ReconciliationObject {
     /// Amount billed, in dollars; null, like all of these, if no request has a record and a price.
     billed_usd: Option<Picodollars>,

@@ -2,9 +2,9 @@
 
 use derive_more::AddAssign;
 
+use super::counted;
 use super::money_notes::{Doubt, assumed_lifetimes, unknown_writes};
-use super::number::counted;
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::explain::breaks::add_each;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection};

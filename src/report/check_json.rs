@@ -2,16 +2,12 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check_view::CheckView;
 use super::check_words::reasons;
-use super::inputs::Inputs;
-use super::json::write_versioned;
-use super::report_json::{Prices, is_zero};
-use crate::base::units::{Picodollars, Tokens};
+use super::{Inputs, Prices, is_zero, write_versioned};
+use crate::base::{Picodollars, Tokens};
 use crate::explain::budget::{Amount, BudgetLevel, Limit, LimitChange, Selector, Unit};
 use crate::explain::check::{
     BudgetOutcome, CountedSession, Exceeded, MatchedBy, PromptChange, PromptDifference,
@@ -22,7 +18,7 @@ use crate::explain::snapshot::{Snapshot, SnapshotSession};
 pub(super) const SCHEMA: &str = "cachesim.check/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CheckObject<'a> {
     /// Table of list prices.
     prices: Prices<'a>,
@@ -42,7 +38,7 @@ pub(super) struct CheckObject<'a> {
 
 /// Outcome of a budget.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct BudgetObject<'a> {
     /// Name, which no other has.
     name: &'a str,
@@ -91,7 +87,7 @@ struct BudgetObject<'a> {
 
 /// Limit of a figure.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LimitObject {
     /// Key in the configuration.
     #[cfg_attr(test, schemars(with = "Limit"))]
@@ -102,7 +98,7 @@ struct LimitObject {
 
 /// Exact decimal number with its unit.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AmountObject {
     /// Decimal number without exponent.
     value: String,
@@ -142,7 +138,7 @@ impl From<Limit> for LimitObject {
 
 /// Session, or a request of one, beyond a limit.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ExceededObject<'a> {
     /// Session.
     session_id: &'a str,
@@ -157,8 +153,7 @@ struct ExceededObject<'a> {
 
 /// Request by its place.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "RequestObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RequestObject"))]
 struct ComparedRequestObject<'a> {
     /// In its session, from 1 on.
     number: usize,
@@ -184,7 +179,7 @@ impl<'a> ComparedRequestObject<'a> {
 
 /// Differences to the baseline.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DifferenceObject<'a> {
     /// Strategy whose costs are compared.
     strategy: &'a str,
@@ -222,7 +217,7 @@ struct DifferenceObject<'a> {
 
 /// Session whose recorded usage does not count.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CountedSessionObject<'a> {
     /// Id.
     session_id: &'a str,
@@ -236,7 +231,7 @@ struct CountedSessionObject<'a> {
 
 /// Setting that differs from the baseline.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SettingChangeObject<'a> {
     /// Field of the request's body, `betas`, or `other fields` of all without a name of their own here.
     name: &'a str,
@@ -250,7 +245,7 @@ struct SettingChangeObject<'a> {
 
 /// Number of sessions found in the baseline.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Matched {
     /// By their ids.
     id: usize,
@@ -262,7 +257,7 @@ struct Matched {
 
 /// Part of captured prompts that differs.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PromptObject<'a> {
     #[serde(flatten)]
     change: &'a PromptChange,
@@ -278,8 +273,7 @@ struct PromptObject<'a> {
 
 /// Session that differs.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "SessionObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SessionObject"))]
 struct ComparedSessionObject<'a> {
     /// Id.
     session_id: &'a str,
@@ -299,7 +293,7 @@ struct ComparedSessionObject<'a> {
 
 /// Request that differs.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TurnChangeObject<'a> {
     /// Place in the baseline; null if only the run has it.
     before: Option<ComparedRequestObject<'a>>,

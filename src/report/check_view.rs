@@ -4,12 +4,10 @@ use super::check_words::{
     beyond_lines, change_words, comparability, cost_change, figure_words, lacking_sentence,
     pairing_sentence, part_name, reasons, session_name, verdict_sentence,
 };
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::inputs::Inputs;
-use super::number::{counted, dollars, grouped, percent_difference, relative};
-use super::table::Value;
-use crate::base::order::Order as _;
+use super::{
+    Columns, Document, Grid, Inputs, Value, counted, dollars, grouped, percent_difference, relative,
+};
+use crate::base::Order as _;
 use crate::explain::budget::Limit;
 use crate::explain::check::{
     BudgetOutcome, Check, PromptDifference, RunDifference, SessionChange, SettingChange, Status,
@@ -40,7 +38,6 @@ pub struct CheckView<'a> {
 }
 
 /// Result as a document.
-#[must_use]
 pub fn check_document(view: CheckView<'_>) -> Document {
     let mut document = Document::default();
     document.heading(title(view.check));
@@ -71,14 +68,12 @@ const COMMENT_BYTES: usize = 65_000;
 const SUMMARY_BYTES: usize = 1_000_000;
 
 /// Result as a comment, after a marker that lets a job find the comment to update.
-#[must_use]
 pub fn comment(view: CheckView<'_>, tag: &str) -> String {
     let page = check_document(view).to_markdown_within(COMMENT_BYTES);
     format!("<!-- cachesim-check:{tag} -->\n{page}")
 }
 
 /// Result as a job summary.
-#[must_use]
 pub fn summary(view: CheckView<'_>) -> String {
     check_document(view).to_markdown_within(SUMMARY_BYTES)
 }

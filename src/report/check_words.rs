@@ -3,10 +3,8 @@
 use std::cmp::Reverse;
 
 use super::check_view::CheckView;
-use super::number::{counted, dollar_difference, dollars, duration, grouped, tokens};
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use super::{counted, dollar_difference, dollars, duration, grouped, tokens};
+use crate::base::{ByKey, Order as _, Picodollars};
 use crate::explain::budget::{Amount, Budget, Limit, Quantity};
 use crate::explain::check::{
     BudgetOutcome, Change, Check, CountedSession, Exceeded, MatchedBy, Pairing, PromptChange,

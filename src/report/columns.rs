@@ -4,10 +4,9 @@
 use std::borrow::{Borrow, Cow};
 use std::io::{self, Write};
 
-use super::number::{Money, bar};
 use super::rows::csv::{CsvCell, CsvFile};
-use super::table::{Align, Grid, Tone, Value};
-use crate::base::order::Order as _;
+use super::{Align, Grid, Money, Tone, Value, bar};
+use crate::base::Order as _;
 
 /// Columns of a table with a row for each `R`.
 ///

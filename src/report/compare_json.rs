@@ -5,19 +5,13 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::{ManagedObject, ObstacleObject, obstacles};
 use super::compare_view::CompareView;
-use super::inputs::Inputs;
-use super::json::{write_line, write_versioned};
-use super::report_json::{Prices, TotalsObject};
 use super::rows::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbols;
-use crate::base::units::Picodollars;
+use super::{Inputs, Prices, TotalsObject, write_line, write_versioned};
+use crate::base::{ByKey, Picodollars, Symbols};
 use crate::explain::compare::{Bound, Compared, Paired};
 use crate::simulate::cache::Reading;
 use crate::simulate::provider::RolloutAgreement;
@@ -25,7 +19,7 @@ use crate::simulate::provider::RolloutAgreement;
 pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CompareObject<'a> {
     /// Table of list prices.
     prices: Prices<'a>,
@@ -59,8 +53,7 @@ pub(super) struct CompareObject<'a> {
 
 /// Cached tokens: Codex's record and the rules.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "AgreementObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "AgreementObject"))]
 struct RolloutAgreementObject {
     /// Provider, under whose rules they were simulated.
     #[cfg_attr(test, schemars(with = "crate::simulate::provider::Provider"))]
@@ -72,14 +65,14 @@ struct RolloutAgreementObject {
 /// Least cost that any markers, lifetimes and pings could have had for the same prompts without breaks, if
 /// entries live for their own lifetimes. A change of the prompts can cost less.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct BestCachingObject {
     /// Cost, in dollars; null if unknown, as without a record or a price, and over domains.
     pub(super) cost_usd: Option<Picodollars>,
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StrategyObject<'a> {
     /// Strategy.
     strategy: &'a str,
@@ -121,7 +114,7 @@ struct StrategyObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PairedObject<'a> {
     /// Cost beyond the base in the compared sessions, in dollars.
     difference_usd: Picodollars,
@@ -140,7 +133,7 @@ struct PairedObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DecisiveObject<'a> {
     /// Session.
     session_id: &'a str,
@@ -237,7 +230,7 @@ pub fn write_comparison(
 
 /// Strategy by itself.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct StrategyLine<'a> {
     /// Format and its version.
     schema: &'static str,

@@ -4,19 +4,12 @@
 
 use std::cmp::Reverse;
 
-use super::answer_view::answer_grid;
 use super::applicability::{ManagedObject, NOT_APPLICABLE, applicability_notes};
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::inputs::Inputs;
-use super::key_notes::key_notes;
-use super::number::{counted, dollar_difference, dollars, grouped, part, percent, relative, share};
-use super::session_names::SessionNames;
-use super::table::Value;
-use crate::base::by_key::ByKey;
-use crate::base::id::{Symbol, Symbols};
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use super::{
+    Columns, Document, Grid, Inputs, SessionNames, Value, answer_grid, counted, dollar_difference,
+    dollars, grouped, key_notes, part, percent, relative, share,
+};
+use crate::base::{ByKey, Order as _, Picodollars, Symbol, Symbols};
 use crate::explain::analysis::Answer;
 use crate::explain::compare::{Compared, Comparison, Paired, PairedVerdict};
 use crate::simulate::cache::Reading;
@@ -56,7 +49,6 @@ pub struct CompareView<'a> {
 
 impl<'a> CompareView<'a> {
     /// Comparison of a ledger.
-    #[must_use]
     pub fn of_ledger(
         ledger: &'a Ledger<'_>,
         comparison: &'a Comparison<'_>,
@@ -77,7 +69,6 @@ impl<'a> CompareView<'a> {
 }
 
 /// Strategies side by side, after the answer.
-#[must_use]
 pub fn compare_document(view: &CompareView<'_>, answer: &Answer) -> Document {
     let comparison = view.comparison;
     let mut document = Document::default();
@@ -138,7 +129,6 @@ pub const UNTOLD_OVER_DOMAINS: &str = "Not told over domains: what no simulation
 
 /// Notes on strategies over domains: the number of domains where each is idle, and the choice made for each
 /// domain.
-#[must_use]
 pub fn domain_notes(
     strategies: &[(Strategy, Applicability)],
     idle: &[u64],

@@ -3,15 +3,11 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::columns::Columns;
-use super::document::Document;
-use super::json::write_document;
-use crate::base::project::ProjectNaming;
+use super::{Columns, Document, write_document};
+use crate::base::ProjectNaming;
 use crate::explain::config::{
     BASELINE, ConfigFiles, ConfigLevel, ConfigOption, ConfigSetting, Configuration, Effective,
     Origin, PATHS, PlacedBudget, Takes,
@@ -20,7 +16,6 @@ use crate::explain::config::{
 pub(super) const SCHEMA: &str = "cachesim.config-show/v1";
 
 /// Every option that can be configured, and the settings of `check`.
-#[must_use]
 pub fn config_document(
     configuration: &Configuration,
     options: &[Effective],
@@ -95,7 +90,7 @@ fn shown(option: &ConfigOption, values: &[OsString], naming: &ProjectNaming) -> 
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ConfigObject<'a> {
     /// Format and its version.
     schema: &'static str,
@@ -110,7 +105,7 @@ pub(super) struct ConfigObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OptionObject<'a> {
     /// Name in files.
     option: &'static str,
@@ -123,7 +118,7 @@ struct OptionObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OriginObject<'a> {
     /// `environment`, `project`, `user` or `default`.
     level: &'static str,
@@ -136,7 +131,7 @@ struct OriginObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CheckSettingsObject<'a> {
     /// Saved report to compare runs with; null if none is set.
     baseline: Option<CheckSettingObject<'a>>,
@@ -145,7 +140,7 @@ struct CheckSettingsObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CheckSettingObject<'a> {
     /// Text or a list.
     value: Value,
@@ -154,7 +149,7 @@ struct CheckSettingObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PlacedBudgetObject<'a> {
     /// File that has it.
     file: &'a str,

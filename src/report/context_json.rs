@@ -2,14 +2,10 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inputs::Inputs;
-use super::json::write_versioned;
-use super::report_json::{Prices, is_zero};
-use crate::base::units::{Basis, Picodollars, Tokens};
+use super::{Inputs, Prices, is_zero, write_versioned};
+use crate::base::{Basis, Picodollars, Tokens};
 use crate::explain::context::{Bill, CarriedItem, Carrying, Context, KindTotals, SessionContext};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
@@ -17,7 +13,7 @@ use crate::simulate::ledger::Ledger;
 pub(super) const SCHEMA: &str = "cachesim.context/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ContextObject<'a> {
     /// Table of list prices.
     prices: Prices<'a>,
@@ -34,8 +30,7 @@ pub(super) struct ContextObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "SessionObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SessionObject"))]
 struct SessionContextObject<'a> {
     /// Session.
     session_id: &'a str,
@@ -56,7 +51,7 @@ impl<'a> SessionContextObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct KindObject<'a> {
     /// Kind of content.
     #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
@@ -86,7 +81,7 @@ pub(super) fn kinds<'a>(history: &'a History, kinds: &[KindTotals]) -> Vec<KindO
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CarriedObject {
     /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,
@@ -119,8 +114,7 @@ impl From<&Carrying> for CarriedObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "TotalsObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "TotalsObject"))]
 pub(super) struct ContextTotalsObject {
     /// Requests in these sums.
     requests: u64,
@@ -166,7 +160,7 @@ impl From<&Bill> for ContextTotalsObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ItemObject<'a> {
     /// Kind of content.
     #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]

@@ -1,12 +1,7 @@
 //! Contents of the prompts for people: by kind, by session, and the most expensive items.
 
-use super::answer_view::answer_grid;
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::number::{bytes, counted, percent};
-use super::session_names::SessionNames;
-use crate::base::order::Order as _;
-use crate::base::units::{Picodollars, Tokens};
+use super::{Columns, Document, Grid, SessionNames, answer_grid, bytes, counted, percent};
+use crate::base::{Order as _, Picodollars, Tokens};
 use crate::explain::analysis::Answer;
 use crate::explain::context::{
     Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
@@ -20,7 +15,6 @@ const LEAST_SHARE: f64 = 0.0005;
 /// Share of each kind of content in the prompts, and the cost of carrying it.
 ///
 /// The tables have the `top` most expensive kinds, sessions and items; the JSON has all kinds and sessions.
-#[must_use]
 pub fn context_document(
     answer: &Answer,
     ledger: &Ledger<'_>,

@@ -2,11 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::escape::{SafeText, html_text, markdown_text};
-use super::number::counted;
 use super::screen::Screen;
 pub(super) use super::table::Grid;
-use super::table::wrap;
+use super::{SafeText, counted, html_text, markdown_text, wrap};
 
 /// Output for people.
 #[derive(Debug, Default)]
@@ -98,7 +96,6 @@ impl Document {
     }
 
     /// Markdown for a comment or a page, of any length.
-    #[must_use]
     pub fn to_markdown(&self) -> String {
         self.to_markdown_within(usize::MAX)
     }
@@ -106,7 +103,6 @@ impl Document {
     /// Markdown of at most `most` bytes.
     ///
     /// A table that does not fit is cut, with a remark, and everything after it is left out.
-    #[must_use]
     pub fn to_markdown_within(&self, most: usize) -> String {
         let mut page = MarkdownPage { text: String::new(), room: most.saturating_sub(CUT_NOTE) };
         page.document(self);

@@ -39,7 +39,6 @@ impl Deref for SafeText {
 ///
 /// Also the first character of a command of a CI runner: `::` at the start of a word, since a line may be
 /// broken there, and `##` anywhere.
-#[must_use]
 pub fn terminal_safe(text: &str) -> Cow<'_, str> {
     // Nearly all text is plain, which one pass over its bytes shows.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b':' | b'#')) {

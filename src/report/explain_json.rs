@@ -2,16 +2,12 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::explain_view::reasons;
-use super::json::write_versioned;
-use super::report_json::TotalsObject;
 use super::rows::breaks::BreakRow;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Millis, Tokens};
+use super::{TotalsObject, write_versioned};
+use crate::base::{Basis, Millis, Tokens, Ttl};
 use crate::explain::story::{CachedPrompt, NewContent, Story, Under};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::Ledger;
@@ -19,7 +15,7 @@ use crate::simulate::ledger::Ledger;
 pub(super) const SCHEMA: &str = "cachesim.explain/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ExplainObject<'a> {
     /// Request.
     request: RequestObject<'a>,
@@ -45,7 +41,7 @@ pub(super) struct ExplainObject<'a> {
 
 /// Request with its place.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RequestObject<'a> {
     /// Service's id of the request, if it is known.
     request_id: Option<&'a str>,
@@ -86,7 +82,7 @@ impl<'a> RequestObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct NewContentObject<'a> {
     /// Kind of content.
     #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
@@ -114,7 +110,7 @@ impl<'a> NewContentObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CachedObject<'a> {
     /// Tokens read and written, less those the service deleted since.
     tokens: Tokens,
@@ -142,8 +138,7 @@ impl<'a> CachedObject<'a> {
 
 /// Outcome under a strategy.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "StrategyObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "StrategyObject"))]
 struct ExplainedStrategyObject<'a> {
     /// Strategy.
     strategy: &'a str,

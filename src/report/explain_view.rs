@@ -1,14 +1,12 @@
 //! Story of one request in sentences, with its figures under each strategy.
 
 use super::breaks_view::evidence;
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::number::{bytes, counted, dollars, duration, grouped, tokens};
-use super::session_names::SessionNames;
-use super::table::Value;
+use super::{
+    Columns, Document, Grid, SessionNames, Value, bytes, counted, dollars, duration, grouped,
+    tokens,
+};
 use crate::base::refusal::ANSWERED;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Basis, Tokens};
+use crate::base::{Basis, Tokens, Ttl};
 use crate::explain::analysis::Event;
 use crate::explain::breaks::Break;
 use crate::explain::context::ContextKind;
@@ -21,7 +19,6 @@ use crate::simulate::pricing::Billing;
 const MOST_LINES: usize = 8;
 
 /// Story of a request, as a document.
-#[must_use]
 pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool) -> Document {
     let history = ledger.history;
     let request = history.request(story.located.index);

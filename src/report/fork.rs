@@ -3,24 +3,17 @@
 use std::io;
 use std::io::Write;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::json::write_versioned;
-use super::number::{counted, equivalents, grouped, tokens};
-use super::report_json::Prices;
-use super::table::Value;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
+use super::{
+    Columns, Document, Grid, Prices, Value, counted, equivalents, grouped, tokens, write_versioned,
+};
+use crate::base::{Picodollars, Tokens, Ttl};
 use crate::simulate::fork::{
     Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable, Multipliers,
 };
 
 /// Every way to fork, in total and by child.
-#[must_use]
 pub fn fork_document(table: &ForkTable<'_>) -> Document {
     let plan = table.plan;
     let mut document = Document::default();
@@ -152,7 +145,7 @@ fn numbers(first: u64, count: u64) -> String {
 pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ForkObject<'a> {
     /// Table of list prices; null without --model.
     prices: Option<Prices<'a>>,
@@ -167,7 +160,7 @@ pub(super) struct ForkObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct VariantObject {
     /// Way to fork.
     #[cfg_attr(test, schemars(with = "crate::simulate::fork::Variant"))]
@@ -193,7 +186,7 @@ impl VariantObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChargeObject {
     /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,

@@ -5,25 +5,15 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::acts_without_markers;
-use super::columns::Columns;
-use super::document::Document;
-use super::inputs::Inputs;
-use super::json::write_versioned;
-use super::key_notes::key_notes;
-use super::notes::notes;
-use super::number::{counted, share};
-use super::report_json::{ByStrategy, Prices, TotalsObject, is_zero};
 use super::rows::csv::Cell as _;
-use super::session_names::SessionNames;
-use super::table::Value;
-use crate::base::client::Client;
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use super::{
+    ByStrategy, Columns, Document, Inputs, Prices, SessionNames, TotalsObject, Value, counted,
+    is_zero, key_notes, notes, share, write_versioned,
+};
+use crate::base::{Client, Order as _, Picodollars};
 use crate::explain::analysis::{Group, Grouping, Groups};
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
@@ -34,7 +24,6 @@ const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
 const UNKNOWN: &str = "unknown";
 
 /// Groups of a selection with their costs, or the `top` most expensive ones.
-#[must_use]
 pub fn groups_document(
     ledger: &Ledger<'_>,
     selection: &Selection,
@@ -178,7 +167,7 @@ fn cost_of(column: &StrategyColumn, totals: &Totals) -> Option<Value> {
 pub(super) const SCHEMA: &str = "cachesim.groups/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct GroupsObject<'a> {
     /// Table of list prices.
     prices: Prices<'a>,
@@ -200,7 +189,7 @@ pub(super) struct GroupsObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct GroupObject<'a> {
     /// Common name; null if it is not known, and of all together.
     name: Option<&'a str>,

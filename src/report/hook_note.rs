@@ -4,9 +4,8 @@
 
 use serde_json::json;
 
-use super::number::{dollars, duration};
-use crate::base::units::{Picodollars, Tokens};
-use crate::base::wording::grouped;
+use super::{dollars, duration};
+use crate::base::{Picodollars, Tokens, grouped};
 use crate::explain::breaks::Cause;
 
 /// A warning.
@@ -47,7 +46,6 @@ pub enum ColdMessage {
 
 impl HookNote {
     /// Message in the JSON form that the client shows.
-    #[must_use]
     pub fn to_json(self) -> String {
         json!({ "systemMessage": self.text(), "suppressOutput": true }).to_string()
     }

@@ -1,18 +1,16 @@
 //! Counts of a run's input, as every machine format reports them.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use super::schemas::Keyed;
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::read::input::Kind as DiagnosticKind;
 use crate::requests::conversation::History;
 
 /// Input read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Inputs {
     /// Files read.
     pub files: u64,
@@ -31,7 +29,6 @@ pub struct Inputs {
 
 impl Inputs {
     /// Input of a history.
-    #[must_use]
     pub fn of(history: &History) -> Self {
         let counts = history.diagnostics.counts();
         Self {
@@ -45,7 +42,6 @@ impl Inputs {
     }
 
     /// Number of places with lost input.
-    #[must_use]
     pub fn damaged_places(&self) -> u64 {
         // Repairs and blank lines lose nothing.
         let damaging = DiagnosticKind::ALL.into_iter().filter(|kind| kind.is_damage());

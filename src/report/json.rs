@@ -2,13 +2,11 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-use super::escape::is_unsafe;
+use super::is_unsafe;
 
 /// Writes a JSON document, indented for people.
 ///
@@ -20,7 +18,7 @@ pub(super) fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io:
 
 /// Document behind its format and version.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Versioned<'a, T> {
     /// Format and its version.
     schema: &'static str,

@@ -2,19 +2,14 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::Document;
-use super::json::write_document;
+use super::{Columns, Document, write_document};
 use crate::redact::{KeptFields, KeptObject};
 
 pub(super) const SCHEMA: &str = "cachesim.redact-explain/v1";
 
 /// Fields that are kept in part or whole, by the objects that have them.
-#[must_use]
 pub fn kept_document(kept: &[KeptObject]) -> Document {
     let mut document = Document::default();
     document.heading("What stays");
@@ -52,7 +47,7 @@ fn stays(fields: &KeptFields) -> String {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct KeptDocument<'a> {
     /// Format and its version.
     schema: &'static str,
@@ -61,7 +56,7 @@ pub(super) struct KeptDocument<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ObjectKept<'a> {
     /// Kind of such an object.
     object: &'static str,
@@ -76,7 +71,7 @@ struct ObjectKept<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct FieldKept<'a> {
     /// Name.
     name: &'static str,

@@ -6,7 +6,7 @@ use crate::requests::prompt::Step;
 use crate::simulate::cache::{BetaKey, TtlChange};
 use crate::simulate::strategy::Assumptions;
 
-use super::number::counted;
+use super::counted;
 
 /// Assumptions behind the figures of these requests, one sentence each.
 pub(super) fn key_notes(

@@ -1,8 +1,7 @@
 //! Recommended lifetime of cache entries, in a sentence.
 
-use super::number::{counted, dollar_difference, dollars, percent, relative};
-use crate::base::ttl::Ttl;
-use crate::base::units::Picodollars;
+use super::{counted, dollar_difference, dollars, percent, relative};
+use crate::base::{Picodollars, Ttl};
 use crate::explain::analysis::{ByLifetime, Lifetimes};
 
 /// Smallest share of the cost that counts as a difference: the rules leave a larger part unexplained.

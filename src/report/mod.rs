@@ -68,6 +68,22 @@ mod verify_json;
 mod watch;
 mod weights;
 
+use answer_view::{BREAKS_BEYOND_RULES, WaterfallKind, WaterfallStep, answer_grid, steps};
+use columns::Columns;
+use document::{DocumentPart, Grid, title, wrapped};
+use escape::{SafeText, csv_text, html_attribute, html_text, is_unsafe, markdown_text};
+use json::{write_document, write_line, write_versioned};
+use key_notes::key_notes;
+use notes::notes;
+use number::{
+    Money, bar, bytes, dollar_difference, duration, equivalents, exact_percent, is_shown,
+    known_dollars, part, percent, percent_difference, relative, share, short_tokens, tokens,
+    with_sign,
+};
+use report_json::{ByStrategy, Prices, TotalsObject, is_zero};
+use session_names::SessionNames;
+use table::{Align, Tone, Value, wrap};
+
 pub use advice::{advice_document, promised, write_advice};
 pub use analyze_view::{AnalyzeViewOptions, analyze_document};
 pub use baseline::{BaselineError, parse_baseline};

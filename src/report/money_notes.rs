@@ -2,9 +2,8 @@
 
 use derive_more::AddAssign;
 
-use super::number::{counted, dollars, grouped};
-use crate::base::known::KnownSum;
-use crate::base::units::{Picodollars, Tokens};
+use super::{counted, dollars, grouped};
+use crate::base::{KnownSum, Picodollars, Tokens};
 use crate::requests::conversation::{Charge, Request, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::Rates;

@@ -3,10 +3,8 @@
 use super::analyze_view::is_comparable;
 use super::applicability::{applicability_notes, managed};
 use super::caveats::Caveats;
-use super::document::Document;
-use super::key_notes::key_notes;
 use super::money_notes::money_notes;
-use super::number::{bytes, counted, dollars, grouped};
+use super::{Document, bytes, counted, dollars, grouped, key_notes};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 

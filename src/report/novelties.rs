@@ -1,19 +1,15 @@
 //! Names in lines that the program does not know.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::Document;
-use super::number::{counted, grouped};
-use crate::base::by_key::ByKey;
+use super::{Columns, Document, counted, grouped};
+use crate::base::ByKey;
 use crate::explain::analysis::Novelties;
 use crate::read::transcript::{KNOWN_UNTIL, NovelPart};
 
 /// Unknown name.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Novelty"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Novelty"))]
 pub(super) struct NoveltyObject<'a> {
     /// Part of a line that has it.
     part: NovelPart,

@@ -2,8 +2,9 @@
 //!
 //! Machine formats have the exact numbers.
 
-use crate::base::units::{PICODOLLARS_PER_DOLLAR, Picodollars, Tokens};
+use crate::base::units::PICODOLLARS_PER_DOLLAR;
 use crate::base::wording::grouped_digits;
+use crate::base::{Picodollars, Tokens};
 use crate::simulate::fork::Equivalents;
 
 pub(super) use crate::base::wording::duration;
@@ -88,7 +89,6 @@ pub(super) fn equivalents(value: Equivalents) -> String {
 }
 
 /// Dollars with two decimals, or four below one dollar; `unknown` without a price.
-#[must_use]
 pub fn dollars(amount: Option<Picodollars>) -> String {
     Money::of_column(amount).shown(amount)
 }
@@ -134,14 +134,12 @@ pub(super) fn percent_difference(share: Option<f64>) -> String {
 }
 
 /// Relative difference of two amounts; `None` if one is unknown or the base is zero.
-#[must_use]
 pub(super) fn relative(amount: Option<Picodollars>, base: Option<Picodollars>) -> Option<f64> {
     let (amount, base) = (amount?, base.filter(|base| base.0 != 0)?);
     Some(amount.minus(base).to_dollars_lossy() / base.to_dollars_lossy())
 }
 
 /// Share of an amount in another one; `None` if one is unknown or the whole is zero.
-#[must_use]
 pub(super) fn part(amount: Option<Picodollars>, whole: Option<Picodollars>) -> Option<f64> {
     let (amount, whole) = (amount?, whole.filter(|whole| whole.0 != 0)?);
     Some(amount.to_dollars_lossy() / whole.to_dollars_lossy())

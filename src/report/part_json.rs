@@ -4,16 +4,12 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::inputs::Inputs;
-use super::json::{write_document, write_line};
 use super::rows::breaks::BREAK_SCHEMA;
 use super::rows::ledger::LEDGER_SCHEMA;
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
+use super::{Inputs, write_document, write_line};
+use crate::base::{ByKey, Order as _};
 use crate::read::input::Domain;
 use crate::simulate::cache::Reading;
 use crate::simulate::strategy::Assumptions;
@@ -25,7 +21,7 @@ pub const RUN_SCHEMA: &str = "cachesim.run/v1";
 
 /// Files of a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DomainListing {
     /// Format and its version.
     schema: String,
@@ -39,7 +35,6 @@ pub struct DomainListing {
 
 impl DomainListing {
     /// Listing of a domain.
-    #[must_use]
     pub fn of(domain: &Domain) -> Self {
         Self {
             schema: DOMAIN_SCHEMA.to_owned(),
@@ -50,7 +45,6 @@ impl DomainListing {
     }
 
     /// Reads a line; `None` if it is something else.
-    #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let listing: Self = serde_json::from_str(line).ok()?;
         (listing.schema == DOMAIN_SCHEMA).then_some(listing)
@@ -67,7 +61,7 @@ pub fn write_domain(domain: &DomainListing, out: &mut dyn Write) -> io::Result<(
 
 /// File of rows, as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PartFile {
     /// Path below the folder for parts.
     pub path: String,
@@ -81,7 +75,7 @@ pub struct PartFile {
 
 /// Settings of the rows. Parts of a run have the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PartSettings {
     /// Version of the program.
     pub tool_version: String,
@@ -103,7 +97,7 @@ pub struct PartSettings {
 
 /// Rows of one domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Part {
     /// Format and its version.
     schema: String,
@@ -133,7 +127,6 @@ pub struct Part {
 
 impl Part {
     /// Part of this version.
-    #[must_use]
     pub fn new(
         (domain, key): (&str, &str),
         settings: PartSettings,
@@ -158,7 +151,6 @@ impl Part {
     }
 
     /// Reads the line of a part; `None` if it is something else.
-    #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let part: Self = serde_json::from_str(line).ok()?;
         part.is_real().then_some(part)
@@ -184,7 +176,6 @@ impl Part {
     }
 
     /// Files of the part, each with the schema of its rows.
-    #[must_use]
     pub fn files(&self) -> [(&PartFile, &'static str); 2] {
         [(&self.ledger, LEDGER_SCHEMA), (&self.breaks, BREAK_SCHEMA)]
     }
@@ -196,7 +187,7 @@ const MOST_COUNTED: u64 = 1 << 50;
 
 /// Parts that together are a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// Format and its version.
     schema: String,
@@ -215,7 +206,6 @@ pub struct Manifest {
 
 impl Manifest {
     /// Run of some parts; `None` without any.
-    #[must_use]
     pub fn of(mut parts: Vec<Part>) -> Option<Self> {
         // Parts may be made in any order, which the manifest must not show.
         parts.order_by(|one, other| one.domain.cmp(&other.domain));
@@ -231,7 +221,6 @@ impl Manifest {
     }
 
     /// Reads a manifest; `None` if it is something else.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let manifest: Self = serde_json::from_str(text).ok()?;
         let is_real = manifest.parts.iter().all(Part::is_real);
@@ -239,14 +228,12 @@ impl Manifest {
     }
 
     /// Assumptions of its strategies that the settings name; the reading is the literal one.
-    #[must_use]
     pub fn assumptions(&self) -> Assumptions {
         let keeps_breaks = self.settings.keeps_breaks;
         Assumptions { keeps_breaks, reading: Reading::Literal, ..Assumptions::default() }
     }
 
     /// Models without a price, each with its number of requests in all parts.
-    #[must_use]
     pub fn unpriced(&self) -> ByKey<String, usize> {
         let mut unpriced = ByKey::new();
         for (model, requests) in self.parts.iter().flat_map(|part| &part.unpriced) {
@@ -256,7 +243,6 @@ impl Manifest {
     }
 
     /// Returns true if the sums are those of the parts, and the settings those of the first part.
-    #[must_use]
     pub fn adds_up(&self) -> bool {
         Self::of(self.parts.clone()).as_ref() == Some(self)
     }

@@ -5,16 +5,14 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 
-use super::document::Document;
-use super::escape::terminal_safe;
-use crate::base::ttl::Ttl;
+use super::{Document, terminal_safe};
+use crate::base::Ttl;
 use crate::settings::MarkerChange;
 
 /// Mark in place of the middle of a line that is too long for a terminal.
 const GAP: &str = " … ";
 
 /// Change of markers: its title, and each marker before and afterwards.
-#[must_use]
 pub fn markers_document(title: &str, file: &str, changes: &[MarkerChange], end: &str) -> Document {
     let mut document = Document::default();
     document.text(title);
@@ -38,7 +36,6 @@ fn lifetime(ttl: Option<Ttl>) -> &'static str {
 const AROUND: u32 = 3;
 
 /// Patch from one text to another, as `patch` takes it: by the histogram algorithm, as in Git.
-#[must_use]
 pub fn patch(file: &str, before: &str, after: &str) -> String {
     // Lines end with LF alone, as `patch` has them: any other line end is part of a line.
     let input = InternedInput::new(before, after);
@@ -108,7 +105,6 @@ const WITHOUT_END: &str = "\n\\ No newline at end of file\n";
 /// Patch for a terminal, without anything that controls it.
 ///
 /// Long lines keep the beginning and the end, where markers are.
-#[must_use]
 pub fn readable(patch: &str, width: u16) -> String {
     patch
         .lines()

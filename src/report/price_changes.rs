@@ -4,16 +4,11 @@ use std::io;
 use std::io::Write;
 
 use jiff::civil::{Date, DateTime};
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::json::write_document;
-use super::number::counted;
 use super::prices::{ModelObject, model_grid, per_million, size_label, tier_label};
-use crate::base::units::{Picodollars, Tokens};
+use super::{Columns, Document, Grid, counted, write_document};
+use crate::base::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{PriceChange, PriceUpdate};
 
@@ -35,7 +30,6 @@ pub struct UpdateView<'a> {
 }
 
 /// Differences of the prices, and the file that they are written to.
-#[must_use]
 pub fn price_changes_document(update: &PriceUpdate, view: &UpdateView<'_>) -> Document {
     let mut document = Document::default();
     document
@@ -113,7 +107,7 @@ fn share(change: &PriceChange) -> Option<String> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct UpdateObject<'a> {
     /// Format and its version.
     schema: &'static str,
@@ -132,7 +126,7 @@ pub(super) struct UpdateObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChangeObject<'a> {
     /// Model.
     model: &'a str,

@@ -4,16 +4,11 @@ use std::io;
 use std::io::Write;
 
 use jiff::civil::Date;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::json::write_document;
-use super::number::grouped;
 use super::schemas::{MACHINE_FORMATS, MachineFormat};
-use crate::base::units::{Picodollars, Tokens};
+use super::{Columns, Document, Grid, grouped, write_document};
+use crate::base::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{Factors, Hours, ModelPrices, PriceTable, Rate, Rates};
 use crate::simulate::provider::{self, Provider};
@@ -111,7 +106,6 @@ pub(super) fn price_grid<'r>(
 }
 
 /// All models with the prices of a day: those of a table, and those of other providers, by provider.
-#[must_use]
 pub fn models_document(table: &PriceTable, providers: &[&ModelPrices], at: Date) -> Document {
     let mut document = Document::default();
     document.heading(format!("Prices on {at}, dollars for a million tokens"));
@@ -191,7 +185,6 @@ fn current(model: &ModelPrices, at: Date) -> Option<&Rate> {
 }
 
 /// One model, with every rate of a day, or all it ever had.
-#[must_use]
 pub fn model_document(model: &ModelPrices, at: Option<Date>) -> Document {
     let mut document = Document::default();
     let when = at.map(|at| format!(" on {at}")).unwrap_or_default();
@@ -217,7 +210,7 @@ fn factors_label(tier: ServiceTier, Factors { all, reads }: Factors) -> String {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct PricesObject<'a> {
     /// Format and its version.
     schema: &'static str,
@@ -230,7 +223,7 @@ pub(super) struct PricesObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ModelObject<'a> {
     /// Model.
     id: &'a str,
@@ -243,7 +236,7 @@ pub(super) struct ModelObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TierObject {
     /// Speed of service.
     tier: ServiceTier,
@@ -254,7 +247,7 @@ struct TierObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct HoursObject {
     /// Windows in UTC; one whose end is not after its beginning ends on the next day.
     windows: Vec<String>,
@@ -265,7 +258,7 @@ struct HoursObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RateObject {
     /// First day on which it holds; null from the beginning.
     from: Option<Date>,
@@ -360,7 +353,6 @@ pub fn models_json<'a>(
 }
 
 /// Machine formats, one row each.
-#[must_use]
 pub fn formats_document() -> Document {
     let mut columns = Columns::<MachineFormat>::new();
     columns.left("format", |format| format.name);
@@ -373,7 +365,6 @@ pub fn formats_document() -> Document {
 }
 
 /// Strategies by who can adopt them, one row each.
-#[must_use]
 pub fn strategies_document() -> Document {
     let mut document = Document::default();
     let mut columns = Columns::<Strategy>::new();

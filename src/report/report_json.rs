@@ -2,17 +2,11 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::{ApplicabilityObject, ManagedObject, applicability, managed};
-use super::inputs::Inputs;
-use super::json::write_versioned;
-use super::key_notes::key_notes;
-use crate::base::by_key::ByKey;
-use crate::base::order::{Ordered as _, side_by_side};
-use crate::base::units::{Picodollars, Tokens};
+use super::{Inputs, key_notes, write_versioned};
+use crate::base::{ByKey, Ordered as _, Picodollars, Tokens, side_by_side};
 use crate::explain::client_count::ClientCount;
 pub(super) use crate::explain::snapshot::is_zero;
 use crate::explain::snapshot::{self, LintCount, Snapshot, SnapshotBlock, SnapshotTurn};
@@ -23,7 +17,7 @@ pub(super) const SCHEMA: &str = "cachesim.report/v1";
 
 /// Prices of a run.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Prices<'a> {
     /// Name of the table.
     id: &'a str,
@@ -44,7 +38,7 @@ impl<'a> Prices<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Report<'a> {
     /// Table of list prices.
     prices: Prices<'a>,
@@ -87,7 +81,7 @@ pub(super) struct Report<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct SessionTotals<'a> {
     /// Session.
     session_id: &'a str,
@@ -110,7 +104,7 @@ pub(super) struct SessionTotals<'a> {
 pub(super) type ByStrategy<'a> = snapshot::ByStrategy<TotalsObject, &'a str>;
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct TotalsObject {
     /// Requests in these sums.
     pub(super) requests: u64,

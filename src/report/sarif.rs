@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use super::json::write_document;
-use super::number::dollars;
-use crate::base::units::{Picodollars, Tokens};
+use super::{dollars, write_document};
+use crate::base::{Picodollars, Tokens};
 use crate::explain::lint::{Finding, Rule};
 use crate::requests::conversation::History;
 

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::document::{Document, DocumentPart, Grid, TextStyle, title, wrapped};
-use super::escape::SafeText;
-use super::number::counted;
-use super::table::shortened;
+use super::{
+    Document, DocumentPart, Grid, SafeText, TextStyle, counted, shortened, title, wrapped,
+};
 
 /// Lines kept free on a screen: one each for the remark on omissions, a warning, the result of a gate and the shell's
 /// prompt.

@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::base::id::{Symbol, Symbols};
-use crate::base::order::Ordered as _;
+use crate::base::{Ordered as _, Symbol, Symbols};
 use crate::requests::conversation::History;
 
 /// Length of ids such as `6fe4e511-70ab-4c00-8000-00000000000a`, in bytes.

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use super::document::Document;
+use super::Document;
 use crate::settings::{KeyChange, shown};
 
 /// Change of settings: its title, and each key before and afterwards, with values in full length.
-#[must_use]
 pub fn settings_document(title: &str, file: &str, changes: &[KeyChange]) -> Document {
     let mut document = Document::default();
     document.text(title);
@@ -19,7 +18,6 @@ pub fn settings_document(title: &str, file: &str, changes: &[KeyChange]) -> Docu
 }
 
 /// Result of a change that was shown.
-#[must_use]
 pub fn settings_outcome(outcome: &str) -> Document {
     let mut document = Document::default();
     document.text(outcome);

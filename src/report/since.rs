@@ -3,20 +3,12 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::inputs::Inputs;
-use super::json::write_versioned;
-use super::number::{dollars, percent, relative};
-use super::report_json::Prices;
-use super::table::Value;
-use crate::base::units::{Millis, Picodollars};
-use crate::base::wording::counted;
-use crate::base::zone::Zone;
+use super::{
+    Columns, Document, Grid, Inputs, Prices, Value, dollars, percent, relative, write_versioned,
+};
+use crate::base::{Millis, Picodollars, Zone, counted};
 use crate::explain::compare::{KindOfSession, LEAST_SESSIONS, Side, SinceChange, SinceVerdict};
 use crate::simulate::ledger::Ledger;
 
@@ -34,7 +26,6 @@ pub struct ToldChange {
 }
 
 /// Results of a change, as text.
-#[must_use]
 pub fn since_document(told: &ToldChange, since: Option<&SinceChange>, zone: &Zone) -> Document {
     let mut document = Document::default();
     let Some(since) = since else {
@@ -158,7 +149,7 @@ fn notes(told: &ToldChange, since: &SinceChange) -> String {
 pub(super) const SCHEMA: &str = "cachesim.change/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ChangeSinceObject<'a> {
     /// Table of list prices.
     prices: Prices<'a>,

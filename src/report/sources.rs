@@ -2,21 +2,16 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::Document;
-use super::json::write_versioned;
 use super::novelties::{NoveltyObject, add_novelties, novelty_objects};
-use super::{counted, grouped};
-use crate::base::client::Client;
+use super::{Columns, Document, counted, grouped, write_versioned};
+use crate::base::Client;
 use crate::explain::analysis::Novelties;
 
 /// Place that a program may keep sessions in.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "PlaceObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PlaceObject"))]
 pub struct SourceRow {
     /// Program that may keep sessions there, as `--source` names it.
     #[serde(rename = "source")]
@@ -34,7 +29,6 @@ pub struct SourceRow {
 /// Places to look for sessions, one row each, and the names in Claude Code's lines that are not known.
 ///
 /// Without `shows_all` only places that exist, and one for each program without any.
-#[must_use]
 pub fn sources_document(rows: &[SourceRow], novelties: &Novelties, shows_all: bool) -> Document {
     let found = |client| rows.iter().any(|row| row.client == client && row.files.is_some());
     let mut named = Vec::new();
@@ -95,7 +89,7 @@ pub fn sources_document(rows: &[SourceRow], novelties: &Novelties, shows_all: bo
 pub(super) const SCHEMA: &str = "cachesim.sources/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct SourcesObject<'a> {
     /// Every place to look for sessions.
     places: &'a [SourceRow],

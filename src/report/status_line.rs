@@ -2,16 +2,10 @@
 
 use std::fmt::Write as _;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::escape::terminal_safe;
-use super::number::{dollars, duration};
-use crate::base::known::KnownSum;
-use crate::base::units::{Picodollars, Tokens};
-use crate::base::wording::{grouped, nearest, suggestion};
-use crate::base::words::words;
+use super::{dollars, duration, terminal_safe};
+use crate::base::{KnownSum, Picodollars, Tokens, grouped, nearest, suggestion, words};
 use crate::explain::breaks::Cause;
 
 /// Template that is used by default.
@@ -34,7 +28,7 @@ pub struct Status {
 
 /// State and costs of the next message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "NextObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "NextObject"))]
 pub struct StatusOfNext {
     /// Time for which the prompt can still be read, in milliseconds; zero if it cannot. In JSON in seconds.
     #[serde(rename = "warm_s", serialize_with = "seconds")]
@@ -161,7 +155,6 @@ impl StatusTemplate {
     }
 
     /// The line for a status.
-    #[must_use]
     pub fn line(&self, status: &Status) -> String {
         let parts = self.0.iter().filter_map(|pieces| shown(pieces, status));
         let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();

@@ -8,14 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::analyze_view::is_comparable;
 use super::breaks_view::probable_cause;
-use super::columns::Columns;
-use super::number::{Money, counted, duration, grouped, part, short_tokens, tokens};
-use super::table::{Grid, Tone};
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::order::{Ordered as _, side_by_side};
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use super::{Columns, Grid, Money, Tone, counted, duration, grouped, part, short_tokens, tokens};
+use crate::base::{ByKey, Millis, Ordered as _, Picodollars, Symbol, Tokens, Ttl, side_by_side};
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex};

@@ -1,16 +1,12 @@
 //! Verification for people.
 
-use super::answer_view::{BREAKS_BEYOND_RULES, answer_grid};
 use super::breaks_view::by_rule;
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::inputs::Inputs;
 use super::novelties::add_novelties;
-use super::number::{bytes, counted, dollars, grouped, percent, share, tokens};
-use super::table::Value;
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::units::Picodollars;
+use super::{
+    BREAKS_BEYOND_RULES, Columns, Document, Grid, Inputs, Value, answer_grid, bytes, counted,
+    dollars, grouped, percent, share, tokens,
+};
+use crate::base::{ByKey, Client, Picodollars};
 use crate::explain::analysis::{
     Added, Agreement, Answer, CountTally, Counts, RuleCount, ServiceAgreement, Unsimulated,
     Verification, Worst,
@@ -32,7 +28,6 @@ pub struct Shown<'a> {
 }
 
 /// Agreement of the rules with the record, as a document.
-#[must_use]
 pub fn verify_document(
     history: &History,
     answer: &Answer,

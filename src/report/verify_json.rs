@@ -3,16 +3,11 @@
 use std::io;
 use std::io::Write;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inputs::Inputs;
-use super::json::write_versioned;
 use super::novelties::{NoveltyObject, novelty_objects};
-use super::number::share;
-use crate::base::by_key::ByKey;
-use crate::base::units::{Picodollars, Tokens};
+use super::{Inputs, share, write_versioned};
+use crate::base::{ByKey, Picodollars, Tokens};
 use crate::explain::analysis::{
     Added, Agreement, CountTally, Counts, Expiries, RuleCount, Unsimulated, Verification, Worst,
 };
@@ -24,7 +19,7 @@ use crate::simulate::provider::NotSimulated;
 pub(super) const SCHEMA: &str = "cachesim.verify/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct VerifyObject<'a> {
     /// Input read.
     inputs: Inputs,
@@ -72,8 +67,7 @@ pub(super) struct VerifyObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "TokenCount"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "TokenCount"))]
 struct CountObject<'a> {
     /// Model.
     model: &'a str,
@@ -84,8 +78,7 @@ struct CountObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "RuleCount"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RuleCount"))]
 struct RuleObject<'a> {
     /// Rule's name.
     rule: &'static str,
@@ -96,7 +89,7 @@ struct RuleObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CoverageObject {
     /// All requests.
     requests: u64,
@@ -111,8 +104,7 @@ struct CoverageObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "LeftOut"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "LeftOut"))]
 struct LeftOutObject {
     /// Requests that open a chain, whose recorded read the simulation may know.
     first_of_chain: u64,
@@ -129,7 +121,7 @@ struct LeftOutObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ServiceObject {
     /// All compared requests.
     #[serde(flatten)]
@@ -143,7 +135,7 @@ struct ServiceObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct UnsimulatedObject<'a> {
     /// Model.
     model: &'a str,
@@ -154,7 +146,7 @@ struct UnsimulatedObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AgreementObject {
     /// Requests that were compared.
     requests: u64,
@@ -187,7 +179,7 @@ impl From<&Agreement> for AgreementObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ExpiriesObject {
     /// Consecutive requests with a pause in which an entry could expire.
     pairs: u64,
@@ -217,7 +209,7 @@ impl From<&Expiries> for ExpiriesObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DollarsObject {
     /// Amount billed, in dollars; null, like all of these, if no request has a record and a price.
     billed_usd: Option<Picodollars>,
@@ -236,7 +228,7 @@ struct DollarsObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ConservationObject {
     /// Rows that were checked.
     rows: u64,
@@ -245,7 +237,7 @@ struct ConservationObject {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WorstObject<'a> {
     /// Session.
     session_id: &'a str,

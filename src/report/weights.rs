@@ -2,16 +2,10 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::Columns;
-use super::document::Document;
-use super::json::write_versioned;
-use super::number::{counted, share, tokens};
-use crate::base::units::{Basis, Tokens};
-use crate::base::vocabulary::Vocabulary;
+use super::{Columns, Document, counted, share, tokens, write_versioned};
+use crate::base::{Basis, Tokens, Vocabulary};
 use crate::explain::weights::{Division, Weight, Weights};
 use crate::simulate::pricing::Rates;
 
@@ -19,7 +13,7 @@ pub(super) const SCHEMA: &str = "cachesim.tokens/v1";
 
 /// Text counted in a vocabulary.
 #[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "TextTokens"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "TextTokens"))]
 pub struct WeighedText {
     /// Vocabulary of the count.
     #[cfg_attr(test, schemars(with = "&str"))]
@@ -55,7 +49,6 @@ pub struct WeighedPrompt<'a> {
 }
 
 /// Tokens of a text for people.
-#[must_use]
 pub fn text_document(file: &str, texts: &[WeighedText]) -> Document {
     let mut document = Document::default();
     document.heading(format!("Tokens of {file}"));
@@ -69,7 +62,6 @@ pub fn text_document(file: &str, texts: &[WeighedText]) -> Document {
 }
 
 /// Tokens of a prompt for people.
-#[must_use]
 pub fn prompt_document(prompt: &WeighedPrompt<'_>) -> Document {
     let mut document = Document::default();
     document.heading(format!("{} tokens in {}", tokens(prompt.weights.total), prompt.file));
@@ -128,7 +120,7 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
 
 /// Output of `tokens` for programs.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct TokensObject<'a> {
     /// File.
     file: &'a str,
@@ -139,8 +131,7 @@ pub(super) struct TokensObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "PromptTokens"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PromptTokens"))]
 struct PromptObject<'a> {
     /// Number in the file's requests, from 1 on.
     request: usize,
@@ -164,8 +155,7 @@ struct PromptObject<'a> {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "PartTokens"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PartTokens"))]
 struct PartObject<'a> {
     #[serde(flatten)]
     weight: &'a Weight,

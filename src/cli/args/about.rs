@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
-use super::run::DocumentArgs;
-use super::shared::{OutputArgs, WrittenArgs};
+use super::{DocumentArgs, OutputArgs, WrittenArgs};
 
 const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the \

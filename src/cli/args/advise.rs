@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use std::ops::Deref;
 
-use super::format::Choices;
-use super::run::RunArgs;
-use super::shared::{READINGS, whole};
+use super::shared::READINGS;
+use super::{Choices, RunArgs, whole};
 use crate::simulate::cache::Reading;
 
 const ADVISE_EXAMPLES: &str = "\

@@ -4,9 +4,8 @@ use std::ops::Deref;
 
 use clap::Args;
 
-use super::format::{AnalyzeFormats, Choice, Choices, FormatArgs};
-use super::run::RunArgs;
-use super::shared::{DEFAULT_STRATEGIES, RecordedBreaksArgs, whole};
+use super::format::AnalyzeFormats;
+use super::{Choice, Choices, DEFAULT_STRATEGIES, FormatArgs, RecordedBreaksArgs, RunArgs, whole};
 use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::report::TurnDetail;
 

@@ -7,7 +7,7 @@ use std::iter;
 use clap::builder::PossibleValue;
 use clap::{Arg, Command};
 
-use crate::base::wording::{nearest, suggestion};
+use crate::base::{nearest, suggestion};
 
 /// Name of the option that sets an assumption.
 pub(in crate::cli) const ASSUME: &str = "assume";

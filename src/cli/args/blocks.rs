@@ -2,9 +2,7 @@
 
 use clap::Args;
 
-use super::format::{Choice, Choices};
-use super::run::RunArgs;
-use super::shared::whole;
+use super::{Choice, Choices, RunArgs, whole};
 use crate::explain::blocks::BlockLength;
 
 const BLOCKS_EXAMPLES: &str = "\

@@ -6,9 +6,7 @@ use clap::{Args, ValueEnum};
 use std::ops::Deref;
 
 use super::compare::DEFAULT_COMPARED;
-use super::format::{Choice, Choices};
-use super::run::RunArgs;
-use super::shared::{FLEET, NOT_OF_A_RUN, PolicyArgs, whole};
+use super::{Choice, Choices, FLEET, NOT_OF_A_RUN, PolicyArgs, RunArgs, whole};
 use crate::report::Theme;
 
 const CHART_EXAMPLES: &str = "\

@@ -4,11 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::format::{
-    CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
-};
-use super::run::RunArgs;
-use super::shared::{FLEET, NOT_OF_A_RUN, whole};
+use super::format::{CheckFormats, format_by_name, format_names};
+use super::{CheckFormat, FLEET, FormatArgs, NOT_OF_A_RUN, OutputFormat, RunArgs, whole};
 
 const CHECK_EXAMPLES: &str = "\
 Examples:

@@ -2,9 +2,8 @@
 
 use clap::Args;
 
-use super::format::{CompareFormats, FormatArgs};
-use super::run::RunArgs;
-use super::shared::PolicyArgs;
+use super::format::CompareFormats;
+use super::{FormatArgs, PolicyArgs, RunArgs};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

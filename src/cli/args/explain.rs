@@ -6,9 +6,8 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ops::Deref;
 
-use super::format::{BreaksFormats, Choice, Choices, FormatArgs, LintFormats};
-use super::run::RunArgs;
-use super::shared::{RecordedBreaksArgs, whole};
+use super::format::{BreaksFormats, LintFormats};
+use super::{Choice, Choices, FormatArgs, RecordedBreaksArgs, RunArgs, whole};
 use crate::explain::breaks::DetectionRule;
 use crate::explain::lint::{Rule, Severity};
 

@@ -4,12 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Choice, Choices};
-use super::run::DocumentArgs;
-use super::shared::whole;
-use crate::base::model::Models;
-use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
+use super::{Choice, Choices, DocumentArgs, whole};
+use crate::base::{Millis, Models, Tokens, Ttl};
 use crate::simulate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 
 /// Number of children if no option sets it.

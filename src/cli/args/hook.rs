@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::shared::PriceArgs;
+use super::PriceArgs;
 use super::statusline::SetupArgs;
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 
 const HOOK_EXAMPLES: &str = "\
 Examples:

@@ -27,7 +27,9 @@ mod watch;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use format::{Choice, Choices, DocumentFormats};
 use help::EXIT_CODES;
+use shared::{DEFAULT_STRATEGIES, FLEET, NOT_OF_A_RUN, NamingArgs, RecordedBreaksArgs, whole};
 
 pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,

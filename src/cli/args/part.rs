@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::deferred::Deferred;
-use super::shared::{
-    DEFAULT_STRATEGIES, InputArgs, OutputArgs, RecordedBreaksArgs, SimulationArgs,
-};
+use super::{DEFAULT_STRATEGIES, InputArgs, OutputArgs, RecordedBreaksArgs, SimulationArgs};
 
 /// `fleet …`.
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::run::DocumentArgs;
+use super::DocumentArgs;
 
 /// `prices`.
 #[derive(Debug, Args)]

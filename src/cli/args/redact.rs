@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
-use super::shared::{MemoryArgs, NamingArgs, OutputArgs};
+use super::{Choice, Choices, DocumentFormats, FormatArgs, MemoryArgs, NamingArgs, OutputArgs};
 use crate::redact::ToolNames;
 
 const REDACT_EXAMPLES: &str = "\

@@ -4,8 +4,7 @@ use std::ops::Deref;
 
 use clap::Args;
 
-use super::format::{DocumentFormats, FormatArgs};
-use super::shared::{DomainArgs, InputArgs, OutputArgs, SimulationArgs};
+use super::{DocumentFormats, DomainArgs, FormatArgs, InputArgs, OutputArgs, SimulationArgs};
 
 /// Options of a command over requests, in the order of the help: its own stand between those of the input and of the
 /// simulation.

@@ -10,11 +10,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::assume::{ASSUME, unknown_assumption};
-use super::format::{Choice, Choices};
-use crate::base::client::Client;
-use crate::base::model::Platform;
-use crate::base::project::{ProjectNames, ProjectNaming};
-use crate::base::ttl::Lifetimes;
+use super::{Choice, Choices};
+use crate::base::project::ProjectNames;
+use crate::base::{Client, Lifetimes, Platform, ProjectNaming};
 use crate::cli::listed::Listed;
 use crate::read::capture::{AttributionKey, TokenCounting};
 use crate::requests::conversation::ReadOptions;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::PriceArgs;
 use super::advise::SettingsArgs;
-use super::shared::PriceArgs;
 use crate::report::STATUS_TEMPLATE;
 
 const STATUSLINE_EXAMPLES: &str = "\

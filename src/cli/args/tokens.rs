@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Choice, Choices};
-use super::run::DocumentArgs;
+use super::{Choice, Choices, DocumentArgs};
 use crate::explain::weights::Division;
 
 const TOKENS_EXAMPLES: &str = "\

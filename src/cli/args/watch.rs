@@ -6,8 +6,8 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::hook::dollars;
-use super::shared::{ColorArg, NamingArgs, PriceArgs};
-use crate::base::units::Picodollars;
+use super::{ColorArg, NamingArgs, PriceArgs};
+use crate::base::Picodollars;
 use crate::cli::span::span_in_millis;
 
 const WATCH_EXAMPLES: &str = "\

@@ -7,19 +7,17 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::base::client::Client;
+use crate::base::Client;
 use crate::cli::args::here;
 use crate::cli::args::{
     Cli, CompletionsArgs, ConfigArgs, ConfigCommand, ManArgs, SchemaArgs, SourcesArgs,
     StrategiesArgs, documented,
 };
 use crate::cli::configuration::effective;
-use crate::cli::error::CliError;
-use crate::cli::input::{shown_path, size, tell_damage};
-use crate::cli::output::{Output, write_files};
+use crate::cli::output::write_files;
 use crate::cli::places::{Place, places};
-use crate::cli::progress::Progress;
 use crate::cli::strategies::unknown;
+use crate::cli::{CliError, Output, Progress, shown_path, size, tell_damage};
 use crate::explain::analysis::Novelties;
 use crate::explain::config::Configuration;
 use crate::read::input::discover;

@@ -2,11 +2,7 @@
 
 use crate::cli::args::{AnalyzeArgs, OutputFormat, RowFormat, Rows};
 use crate::cli::domains::{Histories, RunView};
-use crate::cli::error::CliError;
-use crate::cli::output::Output;
-use crate::cli::prepared::{PreparedRun, Setup};
-use crate::cli::runs::with_own;
-use crate::cli::strategies::strategies;
+use crate::cli::{CliError, Output, PreparedRun, Setup, strategies, with_own};
 use crate::explain::analysis::{Grouping, Groups, groups};
 use crate::explain::breaks::Options;
 use crate::report::{

@@ -4,14 +4,12 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::base::units::Millis;
+use crate::base::Millis;
 use crate::cli::args::{ColorArg, SettingsArgs, SetupArgs};
 use crate::cli::client_settings::{Record, Records, SettingsFile, word};
 use crate::cli::consent::Consent;
-use crate::cli::error::CliError;
-use crate::cli::input::shown_path;
 use crate::cli::limits::now;
-use crate::cli::output::Output;
+use crate::cli::{CliError, Output, shown_path};
 use crate::report::{Document, ToldChange, settings_document, settings_outcome};
 use crate::settings::{
     Applied, KeyChange, Promise, Setting, SettingsError, SettingsText, UndoError, Undone,

@@ -1,10 +1,7 @@
 //! Command `cachesim blocks`.
 
 use crate::cli::args::{BlocksArgs, Json};
-use crate::cli::error::CliError;
-use crate::cli::limits;
-use crate::cli::output::Output;
-use crate::cli::prepared::PreparedRun;
+use crate::cli::{CliError, Output, PreparedRun, limits};
 use crate::explain::breaks::Options;
 use crate::report::{BlocksView, WindowSums, blocks_document, write_blocks};
 use crate::requests::conversation::ReadOptions;

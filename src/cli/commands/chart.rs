@@ -3,12 +3,8 @@
 use std::ffi::OsStr;
 
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg};
-use crate::cli::error::CliError;
-use crate::cli::output::{Output, refuse_other_formats, refuse_terminal};
-use crate::cli::prepared::Setup;
-use crate::cli::runs::{StoredRun, with_own};
-use crate::cli::say::warn;
-use crate::cli::strategies::strategies;
+use crate::cli::output::{refuse_other_formats, refuse_terminal};
+use crate::cli::{CliError, Output, Setup, StoredRun, strategies, warn, with_own};
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::Options;
 use crate::explain::config::Configuration;

@@ -4,13 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CheckArgs, CheckFormat, InputArgs, OutputFormat};
-use crate::cli::error::CliError;
-use crate::cli::input::{refuse_inputs, refuse_lost, shown_path};
-use crate::cli::output::Output;
+use crate::cli::input::refuse_inputs;
 use crate::cli::output_file::place;
-use crate::cli::prepared::Setup;
-use crate::cli::runs::StoredRun;
-use crate::cli::say::{say, warn};
+use crate::cli::{CliError, Output, Setup, StoredRun, refuse_lost, say, shown_path, warn};
 use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
 use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};

@@ -1,13 +1,10 @@
 //! Commands `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
 
 use crate::cli::args::{CompareArgs, ForkArgs, OutputFormat, PolicyArgs, StrategyFormat};
-use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
-use crate::cli::output::Output;
-use crate::cli::prepared::{Setup, tables, unknown_model};
-use crate::cli::runs::{StoredRun, with_own};
-use crate::cli::say::say;
-use crate::cli::strategies::{elsewhere, hint, services, strategies, unique};
+use crate::cli::prepared::unknown_model;
+use crate::cli::strategies::{elsewhere, hint, services, unique};
+use crate::cli::{CliError, Output, Setup, StoredRun, say, strategies, tables, with_own};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Options;
 use crate::explain::compare::{Comparison, Expression, StrategyMetric};

@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::cli::args::{Json, OutputFormat, PlaceArgs, RedactArgs};
-use crate::cli::error::CliError;
-use crate::cli::input::{
-    enough_memory, name_damage, name_foreign_files, size, sources, tell_damage,
+use crate::cli::input::{name_damage, name_foreign_files, sources};
+use crate::cli::output::finish;
+use crate::cli::output_file::is_temporary;
+use crate::cli::{
+    CliError, Output, OutputFile, Progress, enough_memory, say, size, tell_damage, warn,
 };
-use crate::cli::output::{Output, finish};
-use crate::cli::output_file::{OutputFile, is_temporary};
-use crate::cli::progress::Progress;
-use crate::cli::say::{say, warn};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
 use crate::redact::{Extent, Outline, Recognised, Redaction, Survey, as_lines, kept};

@@ -2,8 +2,7 @@
 
 use crate::cli::args::DomainsArgs;
 use crate::cli::domains::divided;
-use crate::cli::error::CliError;
-use crate::cli::output::Output;
+use crate::cli::{CliError, Output};
 use crate::report::{DomainListing, write_domain};
 
 /// Lists the domains of an input.

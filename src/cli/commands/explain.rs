@@ -4,15 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
-use crate::base::project::ProjectNaming;
-use crate::base::ttl::Ttl;
+use crate::base::{ProjectNaming, Ttl};
 use crate::cli::args::{BreaksArgs, ContextArgs, ExplainArgs, Json, Rows, VerifyArgs};
 use crate::cli::domains::Histories;
-use crate::cli::error::CliError;
 use crate::cli::input::discovered_file;
-use crate::cli::output::Output;
-use crate::cli::prepared::{PreparedRun, Setup};
-use crate::cli::strategies::strategies;
+use crate::cli::{CliError, Output, PreparedRun, Setup, strategies};
 use crate::explain::analysis::Verification;
 use crate::explain::breaks::Options;
 use crate::explain::story::{LocateError, LocatedRequest, has_id, locate, story};

@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::cli::args::GatherArgs;
-use crate::cli::error::CliError;
-use crate::cli::input::read_given;
 use crate::cli::output::replace;
 use crate::cli::part_key::is_in_place;
 use crate::cli::parts::{one_each, same_settings, whole};
-use crate::cli::progress::Progress;
 use crate::cli::rows::needs_parquet;
-use crate::cli::say::say;
+use crate::cli::{CliError, Progress, read_given, say};
 use crate::report::{Manifest, Part, counted, each_identified};
 use crate::requests::seams::Seams;
 

@@ -6,12 +6,11 @@ use std::path::Path;
 use serde_json::json;
 
 use super::apply::{SettingsRequest, Wanted, set, undone};
-use crate::base::units::{Millis, Picodollars};
+use crate::base::{Millis, Picodollars};
 use crate::cli::args::{HookArgs, LEAST};
 use crate::cli::command_line::CommandLine;
-use crate::cli::error::CliError;
-use crate::cli::limits;
-use crate::cli::looking::{Looking, told_by_client};
+use crate::cli::looking::told_by_client;
+use crate::cli::{CliError, Looking, limits};
 use crate::explain::breaks::Cause;
 use crate::follow::Followed;
 use crate::read::told::{HookEvent, Told};

@@ -3,11 +3,9 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::cli::args::{FindingFormat, LintArgs, OutputFormat};
-use crate::cli::error::CliError;
-use crate::cli::output::Output;
-use crate::cli::prepared::PreparedRun;
+use crate::cli::{CliError, Output, PreparedRun};
 use crate::explain::breaks::Options;
 use crate::explain::lint::{AcceptedFinding, Linted, Rule};
 use crate::read::input::{MOST_REPORT, read_whole};

@@ -1,7 +1,7 @@
 //! Command `cachesim mcp`.
 
+use crate::cli::CliError;
 use crate::cli::args::{ConfigurationArgs, McpArgs};
-use crate::cli::error::CliError;
 
 /// Answers a client of the Model Context Protocol, until it leaves.
 #[cfg(feature = "mcp")]

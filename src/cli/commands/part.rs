@@ -5,18 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::PartArgs;
 use crate::cli::domains::has_nothing_asked_for;
-use crate::cli::error::CliError;
-use crate::cli::input::{
-    discovered, discovered_below, enough_memory, read_given, size, tell_damage, whole_path,
-};
-use crate::cli::output::{Output, replace};
+use crate::cli::input::{discovered_below, whole_path};
+use crate::cli::output::replace;
 use crate::cli::part_key::{PartKey, is_in_place};
 use crate::cli::parts::{fault, write_part};
-use crate::cli::prepared::{Setup, Telling, tell_unpriced};
-use crate::cli::progress::Progress;
+use crate::cli::prepared::Telling;
 use crate::cli::rows::{metadata, needs_parquet};
-use crate::cli::say::say;
-use crate::cli::strategies::strategies;
+use crate::cli::{
+    CliError, Output, Progress, Setup, discovered, enough_memory, read_given, say, size,
+    strategies, tell_damage, tell_unpriced,
+};
 use crate::read::input::{Diagnostics, Discovered, Kind, MOST_REPORT, read_text};
 use crate::report::{BREAK_SCHEMA, DomainListing, Inputs, LEDGER_SCHEMA, Part};
 use crate::requests::conversation::read;

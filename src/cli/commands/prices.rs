@@ -9,12 +9,10 @@ use crate::cli::args::{
     ColorArg, DocumentArgs, Json, PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs,
 };
 use crate::cli::configuration::user_prices;
-use crate::cli::error::CliError;
-use crate::cli::input::shown_path;
 use crate::cli::limits::{day, today};
-use crate::cli::output::Output;
 use crate::cli::output_file::folder_of;
-use crate::cli::prepared::{tables, unknown_model};
+use crate::cli::prepared::unknown_model;
+use crate::cli::{CliError, Output, shown_path, tables};
 use crate::read::input::{MOST_REPORT, read_text};
 use crate::report::{
     UpdateView, WRITTEN_BY, model_document, models_document, models_json, price_changes_document,

@@ -2,16 +2,12 @@
 
 use std::path::Path;
 
-use crate::base::zone::Zone;
+use crate::base::Zone;
 use crate::cli::args::{PolicyArgs, ReportArgs};
-use crate::cli::error::CliError;
-use crate::cli::input::refuse_lost;
-use crate::cli::limits::Limits;
-use crate::cli::output::{Output, refuse_other_formats, refuse_terminal};
-use crate::cli::prepared::PreparedRun;
-use crate::cli::progress::Progress;
-use crate::cli::runs::{StoredRun, with_own};
-use crate::cli::strategies::strategies;
+use crate::cli::output::{refuse_other_formats, refuse_terminal};
+use crate::cli::{
+    CliError, Limits, Output, PreparedRun, Progress, StoredRun, refuse_lost, strategies, with_own,
+};
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
 use crate::explain::compare::{Compared, Comparison};

@@ -3,10 +3,7 @@
 
 use std::path::Path;
 
-use crate::cli::error::CliError;
-use crate::cli::input::shown_path;
-use crate::cli::output::Output;
-use crate::cli::strategies::unknown_name;
+use crate::cli::{CliError, Output, shown_path, unknown_name};
 use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{markers_document, patch, readable};
 use crate::settings::{Patched, Template};

@@ -6,14 +6,9 @@ use std::path::Path;
 use jiff::civil::{Date, Time};
 use serde::de::IgnoredAny;
 
-use crate::base::model::Models;
-use crate::base::units::Tokens;
-use crate::base::vocabulary::Vocabulary;
+use crate::base::{Models, Tokens, Vocabulary};
 use crate::cli::args::TokensCommandArgs;
-use crate::cli::error::CliError;
-use crate::cli::input::read_given;
-use crate::cli::prepared::tables;
-use crate::cli::say::warn;
+use crate::cli::{CliError, read_given, tables, warn};
 use crate::explain::weights::{Division, weigh};
 use crate::read::capture::as_records;
 use crate::read::input::{Diagnostics, Discovered, LONGEST_LINE, ServiceTier, Source};

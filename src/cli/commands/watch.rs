@@ -1,7 +1,7 @@
 //! Command `cachesim watch`.
 
+use crate::cli::CliError;
 use crate::cli::args::WatchArgs;
-use crate::cli::error::CliError;
 
 /// Shows sessions as they run, until a signal or a key ends it.
 #[cfg(feature = "watch")]

@@ -8,7 +8,8 @@ use std::ffi::OsString;
 use clap::{Arg, Command};
 
 use crate::base::toml_text::quoted;
-use crate::cli::strategies::{names_of_strategies, unknown_name};
+use crate::cli::strategies::names_of_strategies;
+use crate::cli::unknown_name;
 use crate::explain::config::{
     BASELINE, ConfigOption, ConfigSetting, Configuration, DEFAULTS, Effective, Origin, Takes,
     is_file,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::{env, iter};
 
 use crate::cli::args::ConfigurationArgs;
-use crate::cli::input::shown_path;
+use crate::cli::shown_path;
 use crate::explain::config::{ConfigFile, ConfigLevel, switch};
 
 /// Name of the project's file.

@@ -11,11 +11,9 @@ use std::env;
 use clap::{CommandFactory, FromArgMatches};
 
 use super::args::{Cli, ConfigurationArgs};
-use super::error::CliError;
 use super::typed::words;
-use super::{or_exit, program};
-use crate::base::order::Order as _;
-use crate::base::wording::{nearest, suggestion};
+use super::{CliError, or_exit, program};
+use crate::base::{Order as _, nearest, suggestion};
 use crate::explain::config::{
     Accepts, BASELINE, ConfigError, ConfigOption, ConfigSetting, Configuration, DEFAULTS,
     Effective, from_environment, load,

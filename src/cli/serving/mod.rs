@@ -20,9 +20,7 @@ use tokio::runtime;
 use server::Server;
 
 use super::args::ConfigurationArgs;
-use super::error::CliError;
-use super::input::shown_path;
-use super::say::say;
+use super::{CliError, say, shown_path};
 use crate::read::input::Inside;
 
 /// Answers a client, until it closes standard input or a signal ends the program.

@@ -8,7 +8,8 @@ use clap::{Arg, ArgAction, Command};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::cli::strategies::{names_of_strategies, unknown_name};
+use crate::cli::strategies::names_of_strategies;
+use crate::cli::unknown_name;
 use crate::simulate::strategy::Strategy;
 
 /// Command as a tool.

@@ -12,8 +12,7 @@ use std::time::SystemTime;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::base::order::Ordered as _;
-use crate::base::units::Millis;
+use crate::base::{Millis, Ordered as _};
 use crate::cli::limits::moment_of;
 use crate::read::input::{Inside, Location, discover_inside};
 

@@ -24,13 +24,11 @@ use screen::{Asked, Screen, give_back};
 use sessions::{Happened, Sessions};
 
 use super::args::WatchArgs;
-use super::error::CliError;
-use super::input::{default_paths, shown_path};
+use super::input::default_paths;
 use super::limits::{moment, zone_of};
-use super::looking::Looking;
 use super::output::has_colours;
-use super::say::say;
 use super::terminal::is_dumb;
+use super::{CliError, Looking, say, shown_path};
 use crate::report::{WatchEventKind, WatchedNames, counted};
 
 /// Time between two checks of the open files, and of the clock.

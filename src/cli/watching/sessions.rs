@@ -8,14 +8,9 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashSet;
 
 use super::files::WatchedFiles;
-use crate::base::by_key::ByKey;
-use crate::base::known::KnownSum;
-use crate::base::order::{Order as _, Ordered as _};
-use crate::base::units::{Millis, Picodollars, Tokens};
-use crate::base::zone::Zone;
-use crate::cli::error::CliError;
+use crate::base::{ByKey, KnownSum, Millis, Order as _, Ordered as _, Picodollars, Tokens, Zone};
 use crate::cli::limits::day_of;
-use crate::cli::looking::Looking;
+use crate::cli::{CliError, Looking};
 use crate::follow::{Followed, Happening, Look, Watched};
 use crate::read::told::Told;
 use crate::report::{

@@ -1,14 +1,12 @@
 //! Keys of Claude Code's settings that make a change, if keys alone do.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Change;
 
 /// A key of Claude Code's settings, with the value that it is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "SettingObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SettingObject"))]
 pub struct ClientSetting {
     /// Names on the path to the key, outermost first.
     pub key: &'static [&'static str],
@@ -21,7 +19,7 @@ pub struct ClientSetting {
 
 /// The value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum SettingValue {
     /// A text.

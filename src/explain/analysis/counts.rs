@@ -4,8 +4,6 @@
 //! (results, texts), it can be compared with the count of these. The answer counts as it is sent back if that
 //! is known, else as recorded.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::{ByKey, Tokens, words};
@@ -60,7 +58,7 @@ pub struct CountedStep {
 
 /// Accuracy of the count over several steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CountTally {
     /// Steps whose added content is all in lines.
     pub steps: u64,

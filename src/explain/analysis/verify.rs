@@ -5,8 +5,6 @@
 //! simulation.
 
 use derive_more::AddAssign;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::novelties::Novelties;
@@ -114,7 +112,7 @@ const SLACK: Tokens = Tokens(128);
 
 /// Requests that are not simulated.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Unsimulated {
     /// Number of requests.
     pub requests: u64,
@@ -152,7 +150,7 @@ pub struct Expiries {
 
 /// Decisions of a measured rule, by the verdict of the record.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleCount {
     /// Requests whose read is nearer to the rule's than to the one without the rule.
     pub agreeing: u64,

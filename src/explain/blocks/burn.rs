@@ -5,8 +5,6 @@
 //! windows that were not, so only windows in the same state count. The coverage of such a range is measured
 //! by leave-one-out: each of these windows is compared with the range of the others.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Spent;
@@ -50,7 +48,7 @@ impl Burn {
 
 /// Projected use of an open window, from the continuation of earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "ProjectionObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "ProjectionObject"))]
 pub struct Projection {
     /// Use that nine of ten windows would have exceeded, in dollars.
     #[serde(rename = "low_usd")]

@@ -2,8 +2,6 @@
 //!
 //! A new cause is a variant with its facts here, and a rule in `rules/`.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::base::{Ttl, words};
@@ -12,7 +10,7 @@ use crate::requests::difference::DifferenceKind;
 words! {
     /// Cause of a read that fell short.
     #[derive(Deserialize)]
-    #[cfg_attr(test, derive(JsonSchema))]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Cause {
         /// The entry was for five minutes, and older.
         TtlExpired5m = "ttl_expired_5m", "an entry for five minutes expired";
@@ -317,7 +315,7 @@ impl Cause {
 
 words! {
     /// Maker of a change.
-    #[cfg_attr(test, derive(JsonSchema))]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Who {
         /// The user of a client, by a setting or by how it is used.
         User = "user", "you";

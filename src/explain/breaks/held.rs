@@ -1,8 +1,5 @@
 //! Requests held against the rules, so that nothing is advised by rules that the record contradicts.
 
-#[cfg(test)]
-use schemars::JsonSchema;
-
 use crate::base::{capitalized, words};
 use crate::requests::prompt::{Step, StepKind, is_break};
 use crate::simulate::ledger::{Ledger, Selection};
@@ -13,7 +10,7 @@ const LEAST_WRONG: u64 = 3;
 
 words! {
     /// Reason why no saving by the rules of markers is to be believed.
-    #[cfg_attr(test, derive(JsonSchema))]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Contradiction {
         /// No request used Anthropic's cache.
         OwnCache = "own_cache", OWN_CACHE;

@@ -38,16 +38,13 @@ pub use summary::{
     Analysis, Counted, Reconciliation, Sum, Summary, VerdictAgreement, add_each, by_cause_of_both,
 };
 
-#[cfg(test)]
-use schemars::JsonSchema;
-
 use crate::base::words;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::Request;
 
 words! {
     /// A cause's certainty.
-    #[cfg_attr(test, derive(JsonSchema))]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Confidence {
         /// The length that was still readable allows it; nothing else speaks for it.
         Low = "low";

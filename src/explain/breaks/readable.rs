@@ -9,8 +9,6 @@
 //! landmarks: lengths at which the shared prefix, and tools and system prompt, end in other requests.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-#[cfg(test)]
-use schemars::JsonSchema;
 
 use crate::base::{Basis, Picodollars, Symbol, Tokens, words};
 use crate::read::input::PromptSplit;
@@ -49,7 +47,7 @@ pub enum Readable {
 
 words! {
     /// Outcome for the cache.
-    #[cfg_attr(test, derive(JsonSchema))]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Class {
         /// Nothing was read.
         FellToZero = "fell_to_zero";

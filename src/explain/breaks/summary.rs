@@ -6,8 +6,6 @@
 use std::cmp::Reverse;
 
 use derive_more::with_trait::AddAssign;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Cause;
@@ -156,7 +154,7 @@ pub fn add_each<K: Ord, S: Default + AddAssign>(own: &mut ByKey<K, S>, other: By
 
 /// Number of misses, with its part inside the entries' lifetime.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "CountObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CountObject"))]
 pub struct Counted {
     /// All misses.
     #[serde(rename = "misses")]

@@ -26,8 +26,6 @@ use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rust_decimal::Decimal;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::{Refusal, words};
@@ -106,7 +104,7 @@ impl fmt::Display for Budget {
 /// A pattern for names: `*` is anything but a `/`, `**` anything, `?` one character, `{a,b}` either
 /// of several.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct NamePattern {
     text: String,
@@ -120,7 +118,7 @@ const MOST_BYTES: usize = 256;
 
 /// A selection of requests: all of them if no field is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "SelectorObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SelectorObject"))]
 pub struct Selector {
     /// Pattern of projects: as much of the end of a folder as distinguishes it from others.
     #[serde(skip_serializing_if = "Option::is_none")]

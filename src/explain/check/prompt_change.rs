@@ -3,8 +3,6 @@
 
 use std::ops::Range;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::{ByKey, Order as _, Ordered as _, words};
@@ -27,7 +25,7 @@ words! {
 
 /// Part of a prompt that differs from the baseline's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PromptChange {
     /// Place of the part, such as `tools[1]`, `system[0]`, `messages[2].content[0]`. A removed part has
     /// its former place.

@@ -15,8 +15,6 @@ use std::borrow::Cow;
 use paired::{SessionCost, pair};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::{ByKey, Picodollars, Symbol, Tokens, side_by_side};
@@ -53,7 +51,7 @@ pub struct Compared<'l> {
 
 /// Least possible cost of the same prompts under any markers, TTLs and pings.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "BoundObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BoundObject"))]
 pub struct Bound {
     /// Bound under the reading that the strategies are simulated with, in dollars, if known.
     #[serde(rename = "cost_usd")]

@@ -12,8 +12,6 @@ use std::ops::Range;
 
 use derive_more::with_trait::AddAssign;
 use rustc_hash::FxHashSet;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::draws::{DRAWS, SplitMix, middle};
@@ -29,7 +27,7 @@ const SIZE_STEP: u64 = 4;
 
 /// Sessions on one side of a change.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "SideObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SideObject"))]
 pub struct Side {
     /// Number of sessions.
     pub sessions: u64,
@@ -42,7 +40,7 @@ pub struct Side {
 
 /// Sessions of one kind, on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "KindObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "KindObject"))]
 pub struct KindOfSession {
     /// Model of most requests.
     pub model: String,
@@ -58,7 +56,7 @@ pub struct KindOfSession {
 
 /// Sessions before and after a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SinceChange {
     /// Share of the expected cost that was saved; negative if more was spent. Unknown if nothing is compared.
     #[serde(rename = "saved_share")]
@@ -91,7 +89,7 @@ pub struct SinceChange {
 
 /// Outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SinceVerdict {
     /// It saves as much as was promised.

@@ -5,8 +5,6 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
@@ -30,7 +28,7 @@ pub struct Configuration {
 
 /// Files of a configuration, as the user would type them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "FilesObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "FilesObject"))]
 pub struct ConfigFiles {
     /// File of the project.
     pub project: Option<String>,

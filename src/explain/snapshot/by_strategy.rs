@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use crate::base::ByKey;
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Totals with their strategies' names, in the order of the strategies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(transparent))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(transparent))]
 pub struct ByStrategy<T, N = Arc<str>>(
     #[cfg_attr(test, schemars(with = "ByKey<N, T>"))] pub Vec<(N, T)>,
 );

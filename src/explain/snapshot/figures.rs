@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use derive_more::with_trait::AddAssign;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ByStrategy, SnapshotTurn};
@@ -13,7 +11,7 @@ use crate::simulate::ledger::Row;
 
 /// Tokens and cost of some rows of one strategy.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "TurnTotalsObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "TurnTotalsObject"))]
 pub struct Figures {
     /// Number of requests.
     pub requests: u64,
@@ -39,7 +37,7 @@ pub struct Figures {
 
 /// Saved form of the costs; the figures have the number of requests.
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(remote = "KnownSum")]
 struct Costs {
     /// Cost of the requests that have a price, in dollars; null if none has one.

@@ -9,8 +9,6 @@ use blake2::Blake2b;
 use blake2::digest::Digest as _;
 use blake2::digest::consts::U8;
 use rustc_hash::FxBuildHasher;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ByKey;
@@ -18,7 +16,7 @@ use crate::read::capture::{Part, WireNode};
 
 /// Digest of bytes: BLAKE2b with an output of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(into = "String", try_from = "String")]
 pub struct Digest(pub u64);
 
@@ -53,7 +51,7 @@ impl TryFrom<String> for Digest {
 
 /// Fingerprint of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fingerprint {
     /// Length of its canonical bytes.
     pub bytes: u64,
@@ -82,7 +80,7 @@ const LEAST_PIECE: usize = 16;
 /// Digests of the pieces of a block, which have equal lengths except for the last one. Empty for
 /// blocks whose pieces must stay unknown, since a short piece could be found by guessing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(into = "String", try_from = "String")]
 pub struct Pieces(pub(super) Vec<u32>);
 
@@ -164,13 +162,13 @@ fn is_hexadecimal(text: &str) -> bool {
 
 /// Index of a block in [`Blocks::list`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 pub struct BlockId(pub usize);
 
 /// Block of a captured prompt, by its identity.
 // Some are settings before blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "BlockObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BlockObject"))]
 pub struct SnapshotBlock {
     /// Block in front, by its place in `blocks`.
     pub parent: Option<BlockId>,

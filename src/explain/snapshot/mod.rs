@@ -16,8 +16,6 @@ pub use settings::{Settings, changed_settings};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::{of_answer, settings};
 
@@ -59,7 +57,7 @@ pub struct Snapshot {
 
 /// Number of violations of a rule of `lint`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "LintObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "LintObject"))]
 pub struct LintCount {
     /// Rule of the findings.
     pub rule: Rule,
@@ -90,7 +88,7 @@ pub struct SnapshotSession {
 
 /// Request, with its sums under each strategy that it is recorded under.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "TurnObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "TurnObject"))]
 pub struct SnapshotTurn {
     /// Its id.
     pub request_id: Option<String>,
@@ -138,7 +136,7 @@ pub struct SnapshotTurn {
 /// Figures of a captured request by the rules and the bytes of its prompt, whatever usage is
 /// recorded for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "CountedObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CountedObject"))]
 pub struct Counted {
     /// Prompt under each strategy, without output; `billed` is the replay.
     #[serde(rename = "prompt")]
@@ -151,7 +149,7 @@ pub struct Counted {
 
 /// Marker of a captured prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "MarkerObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "MarkerObject"))]
 pub struct TurnMarker {
     /// Block with the marker, by its place in `blocks`.
     pub block: BlockId,
@@ -164,7 +162,7 @@ pub struct TurnMarker {
 
 /// Break of the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "BreakObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BreakObject"))]
 pub struct TurnBreak {
     /// Cause of the break.
     pub cause: Cause,

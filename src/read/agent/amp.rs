@@ -8,12 +8,12 @@
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
-use super::document::DocumentFormat;
+use super::{
+    AgentFile, AgentRequest, DocumentFormat, FirstObject, Follows, Happened, Layout, Rejected,
+    Time, Vendor, parts, read_if_any, tell_nothing, tokens,
+};
 use rustc_hash::FxHashSet;
 
-use super::request::{Happened, parts, read_if_any, tell_nothing, tokens};
-use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected, Vendor};
 use crate::base::{Client, EntryId, Millis, Order as _, Symbol};
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 

@@ -5,10 +5,11 @@
 
 use serde::Deserialize;
 
-use super::pieces::Size;
-use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::tree::Branch;
-use super::{AgentFile, AgentRequest, Rejected, UNKNOWN_MODEL, Vendor};
+use super::{
+    AgentFile, AgentRequest, Rejected, Size, UNKNOWN_MODEL, Vendor, read_if_any, split,
+    tell_nothing, tokens,
+};
 use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Kind, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};

@@ -9,11 +9,11 @@
 
 use serde::Deserialize;
 
-use super::document::DocumentFormat;
 use super::halves::Half;
-use super::request::{Happened, parts, split, tell_nothing, tokens};
-use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected, Vendor};
+use super::{
+    AgentFile, AgentRequest, DocumentFormat, FirstObject, Follows, Happened, Layout, Rejected,
+    Time, Vendor, parts, split, tell_nothing, tokens,
+};
 use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
 

@@ -11,12 +11,8 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::document::DocumentFormat;
 use super::halves::{Half, Said};
-use super::pieces::Size;
-use super::request::Happened;
-use super::time::Time;
-use super::{AgentFile, FirstObject, Layout};
+use super::{AgentFile, DocumentFormat, FirstObject, Happened, Layout, Size, Time};
 use crate::base::{Millis, Symbol};
 use crate::read::input::{Flag, Kind, List, Shape, Text, only_value};
 use crate::read::transcript::{ContentKind, ContentSource};

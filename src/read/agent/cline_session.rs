@@ -5,11 +5,11 @@
 
 use serde::Deserialize;
 
-use super::document::DocumentFormat;
 use super::halves::{Half, Used};
-use super::request::{parts, read_if_any, split, tell_nothing, tokens};
-use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected};
+use super::{
+    AgentFile, AgentRequest, DocumentFormat, FirstObject, Layout, Rejected, Time, parts,
+    read_if_any, split, tell_nothing, tokens,
+};
 use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
 

@@ -14,11 +14,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::codex_line::{Line, Payload, TokenUsage};
-use super::pieces::Size;
-use super::request::Happened;
 use super::{
-    AgentFile, AgentRequest, FirstObject, Layout, LimitReading, LineFormat, Rejected,
-    UNKNOWN_MODEL, Vendor, split, tokens,
+    AgentFile, AgentRequest, FirstObject, Happened, Layout, LimitReading, LineFormat, Rejected,
+    Size, UNKNOWN_MODEL, Vendor, split, tokens,
 };
 use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Kind, PriceTier, ServiceTier, Text, Usage, moment};

@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use super::limit::{Percent, millis, open_until};
-use super::pieces::Size;
+use super::{Percent, Size, millis, open_until};
 use crate::base::{EntryId, Millis};
 use crate::read::input::{Count, List, Shape, Text};
 

@@ -8,11 +8,9 @@
 use serde::Deserialize;
 
 use super::bill::BillItems;
-use super::request::{split, tokens};
-use super::time::Time;
 use super::{
-    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, UNKNOWN_MODEL,
-    Vendor,
+    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Time,
+    UNKNOWN_MODEL, Vendor, split, tokens,
 };
 use crate::base::{ByKey, Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Kind, Shape, Text, Usage};

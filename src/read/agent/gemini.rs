@@ -10,11 +10,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chat::{Chat, ChatTokens, Known, Side};
-use super::document::DocumentFormat;
-use super::pieces::Size;
 use super::qwen::Part;
-use super::time::Time;
-use super::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
+use super::{AgentFile, DocumentFormat, FirstObject, Layout, LineFormat, Rejected, Size, Time};
 use crate::base::EntryId;
 use crate::read::input::{List, Listed, Shape, Text};
 

@@ -9,9 +9,10 @@ use percent_encoding::percent_decode_str;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::request::{split, tell_nothing, tokens};
-use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected};
+use super::{
+    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Time, split,
+    tell_nothing, tokens,
+};
 use crate::base::{ByKey, Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
 

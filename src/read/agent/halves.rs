@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::pieces::{Piece, PieceId};
-use super::{AgentFile, UNKNOWN_MODEL, Vendor};
+use super::{AgentFile, Piece, PieceId, UNKNOWN_MODEL, Vendor};
 use crate::base::id::Moved;
 use crate::base::{HasSymbols, Millis, Order as _, Symbol, Symbols, has_symbols};
 use crate::read::input::Kind;

@@ -7,11 +7,11 @@
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::pieces::Size;
-use super::request::{parts, read_if_any, tell_nothing, tokens};
-use super::time::Time;
 use super::tree::Branch;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
+use super::{
+    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Size, Time,
+    Vendor, parts, read_if_any, tell_nothing, tokens,
+};
 use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::input::{Count, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};

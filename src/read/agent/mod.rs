@@ -47,19 +47,22 @@ pub(crate) use cline_messages::{
     PHRASES as TASK_PHRASES, TOOLS as TASK_TOOLS, marks as task_marks, model_name as task_model,
 };
 pub(crate) use copilot::COPILOT_COMPACTION;
-use document::documents;
+use document::{DocumentFormat, documents};
+use figure::Figure;
 pub(crate) use first::FirstObject;
 pub(crate) use gemini::COMPRESSIONS;
 pub(crate) use halves::join_halves;
 pub(crate) use kimi::{AGENT_FOLDERS, SESSION_FOLDER};
 pub use limit::LimitReading;
+use limit::{Percent, millis, open_until};
 pub(crate) use opencode::TELLING_WRITES;
 pub(crate) use otel::{COMPACTION, EVENT_PREFIX, EVENTS, names as attributes};
 pub(crate) use pi::{OPENCLAW, OPENCLAW_FOLDERS};
+use pieces::Size;
 pub use pieces::{Piece, PieceId};
 use records::records;
 pub use request::{AgentFile, AgentRequest, Follows, Vendor};
-use request::{UNKNOWN_MODEL, split};
+use request::{Happened, UNKNOWN_MODEL, parts, read_if_any, split};
 pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 

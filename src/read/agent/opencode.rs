@@ -7,11 +7,10 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::document::DocumentFormat;
-use super::pieces::Size;
-use super::request::{Happened, parts, tell_nothing, tokens};
-use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected};
+use super::{
+    AgentFile, AgentRequest, DocumentFormat, FirstObject, Follows, Happened, Layout, Rejected,
+    Size, Time, parts, tell_nothing, tokens,
+};
 use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Flag, Kind, List, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};

@@ -9,11 +9,11 @@
 
 use serde::Deserialize;
 
-use super::pieces::Size;
-use super::request::{parts, read_if_any, tell_nothing, tokens};
-use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
+use super::{
+    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Size, Time,
+    Vendor, parts, read_if_any, tell_nothing, tokens,
+};
 use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
 use crate::read::input::{Count, Dollars, Kind, PromptSplit, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};

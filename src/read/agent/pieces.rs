@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use super::AgentFile;
-use super::request::Happened;
+use super::{AgentFile, Happened};
 use crate::base::has_symbols;
 use crate::read::input::{Text, only_value};
 use crate::read::transcript::{ContentKind, ContentSource};

@@ -8,11 +8,11 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::pieces::Size;
-use super::request::{read_if_any, split, tell_nothing, tokens};
-use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
-use super::{AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Vendor};
+use super::{
+    AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Size, Time, Vendor,
+    read_if_any, split, tell_nothing, tokens,
+};
 use crate::base::{Client, EntryId, Tokens};
 use crate::read::input::{Count, JsonLength, Kind, List, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::document::{DocumentFormat, read_document};
-use super::{AgentFile, AgentFormat, FirstObject, LineFormat, lines, read_lines};
+use super::document::read_document;
+use super::{AgentFile, AgentFormat, DocumentFormat, FirstObject, LineFormat, lines, read_lines};
 use crate::read::begins_document;
 use crate::read::input::Shape;
 

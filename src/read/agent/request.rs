@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::Rejected;
 use super::halves::Half;
-use super::limit::LimitReading;
-use super::pieces::{Piece, PieceId};
+use super::{LimitReading, Piece, PieceId, Rejected};
 use crate::base::{Client, EntryId, Millis, Picodollars, Symbol, Symbols, Tokens, has_symbols};
 use crate::read::input::{Count, Diagnostics, Extent, Kind, OpenSource, PromptSplit, Text, Usage};
 

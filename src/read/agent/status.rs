@@ -6,8 +6,10 @@
 
 use serde::Deserialize;
 
-use super::limit::{Percent, millis, open_until};
-use super::{AgentFile, FirstObject, Layout, LimitReading, LineFormat, Rejected, Vendor};
+use super::{
+    AgentFile, FirstObject, Layout, LimitReading, LineFormat, Percent, Rejected, Vendor, millis,
+    open_until,
+};
 use crate::base::Millis;
 use crate::read::input::{Count, Shape, Text, moment};
 

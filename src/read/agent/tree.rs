@@ -6,8 +6,7 @@
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer};
 
-use super::request::Happened;
-use super::{AgentFile, AgentRequest, Follows};
+use super::{AgentFile, AgentRequest, Follows, Happened};
 use crate::base::{EntryId, Millis};
 use crate::read::input::Text;
 

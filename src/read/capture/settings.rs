@@ -8,7 +8,7 @@
 
 use super::canonical::{TooDeep, write_canonical};
 use super::record::Request;
-use crate::base::model::Facts;
+use crate::base::Facts;
 
 /// Thinking of models that think unless told otherwise.
 const ADAPTIVE: &str = r#"{"type":"adaptive"}"#;
@@ -64,7 +64,7 @@ pub(super) fn write_settings(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::model::Models;
+    use crate::base::Models;
 
     fn settings(model: &str, body: &str) -> String {
         let has_tools = body.contains("tools");

@@ -1,6 +1,6 @@
 //! Axes of charts: ranges, with positions and readable labels.
 
-use crate::base::wording::grouped;
+use crate::base::grouped;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {

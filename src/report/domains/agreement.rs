@@ -3,9 +3,8 @@
 use super::{DomainSums, Figure};
 use crate::explain::analysis::{Answer, Counts, Verification};
 use crate::explain::breaks::Summary;
-use crate::report::Inputs;
-use crate::report::document::Document;
 use crate::report::verify::{Shown, agreement, conclusion};
+use crate::report::{Document, Inputs};
 use crate::requests::conversation::History;
 
 /// Verification of some histories.
@@ -21,7 +20,6 @@ pub struct AgreementSums {
 
 impl AgreementSums {
     /// The verification of a history.
-    #[must_use]
     pub fn of(
         history: &History,
         (verification, breaks): (Verification, Summary),

@@ -3,14 +3,11 @@
 use std::cmp::Reverse;
 
 use super::{DomainSums, Figure};
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use crate::base::{Order as _, Picodollars};
 use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
 use crate::explain::analysis::Answer;
 use crate::report::advice::{by_rules, tone};
-use crate::report::columns::Columns;
-use crate::report::document::{Document, Grid};
-use crate::report::number::{counted, dollars, part, percent};
+use crate::report::{Columns, Document, Grid, counted, dollars, part, percent};
 
 /// Changes that would have saved something in any domain. Each domain ranks and simulates them on top of each other on
 /// its own, so that all of them add up.
@@ -53,7 +50,6 @@ impl ChangeSum {
 
 impl ChangeSums {
     /// Changes of a history; empty without advice, or if it is withheld. `top` of each kind are listed.
-    #[must_use]
     pub fn of(advice: Option<&Advice>, top: usize) -> Self {
         let advice = advice.filter(|advice| advice.withheld.is_none());
         let all = |entries: fn(&Advice) -> &[AdviceEntry]| {

@@ -3,12 +3,11 @@
 use std::cmp::Reverse;
 
 use super::{DomainSums, Figure};
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
+use crate::base::{ByKey, Order as _};
 use crate::explain::analysis::Answer;
 use crate::explain::context::{Bill, Context, KindTotals};
+use crate::report::Document;
 use crate::report::context_view::{NamedKind, contents, named, summed};
-use crate::report::document::Document;
 use crate::requests::conversation::History;
 
 /// Prompt contents of some histories by kind. Tools of one name are one kind.
@@ -24,7 +23,6 @@ pub struct ContentSums {
 
 impl ContentSums {
     /// Contents of a history, whose `top` most expensive kinds are to be listed.
-    #[must_use]
     pub fn of(history: &History, context: &Context, top: usize) -> Self {
         let mut kinds = ByKey::new();
         for (name, kind) in named(history, &context.kinds) {

@@ -3,15 +3,12 @@
 use derive_more::AddAssign;
 
 use super::{DomainSums, Figure};
-use crate::base::by_key::ByKey;
-use crate::base::known::KnownSum;
-use crate::base::units::Tokens;
+use crate::base::{ByKey, KnownSum, Tokens};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::add_each;
 use crate::explain::lint::{Finding, Linted, Rule, Severity};
-use crate::report::columns::Columns;
-use crate::report::document::Document;
 use crate::report::lint::{LintScope, summary};
+use crate::report::{Columns, Document};
 
 /// Findings by rule.
 #[derive(Clone, Debug)]
@@ -43,7 +40,6 @@ impl RuleSum {
 
 impl FindingSums {
     /// Findings of a history.
-    #[must_use]
     pub fn of(linted: &Linted) -> Self {
         let mut by_rule: ByKey<(Severity, Rule), RuleSum> = ByKey::new();
         for finding in &linted.findings {

@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 
 use super::{ChangeSums, DomainSums, Figure};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Analysis, Summary};
+use crate::report::Document;
 use crate::report::breaks_view::{
     BreakRow, BreakRows, BreaksViewOptions, MOST_CHANGES, by_place, causes, dearest_breaks,
     dearest_grid, explained, headlines,
 };
-use crate::report::document::Document;
 use crate::requests::conversation::History;
 
 /// Sums of breaks, the most expensive ones, and the changes that would have prevented them.
@@ -29,7 +29,6 @@ pub struct LossSums {
 
 impl LossSums {
     /// Breaks of a history, with advice if anything has a price.
-    #[must_use]
     pub fn of(
         history: &History,
         analysis: Analysis,

@@ -20,20 +20,13 @@ pub use windows::WindowSums;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::answer_view::answer_grid;
-use super::columns::Columns;
-use super::document::{Document, Grid};
-use super::inputs::Inputs;
-use super::json::write_line;
-use super::number::{bytes, counted, grouped, share};
-use super::table::Value;
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use super::{
+    Columns, Document, Grid, Inputs, Value, answer_grid, bytes, counted, grouped, share, write_line,
+};
+use crate::base::{Order as _, Picodollars};
 use crate::explain::analysis::Answer;
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Totals;
@@ -141,7 +134,6 @@ impl<S: DomainSums> AllDomains<S> {
 
     /// The common answer, the `top` most expensive domains, and the sums of the command. `without_requests` more
     /// domains have no request that is asked for.
-    #[must_use]
     pub fn document(mut self, top: usize, without_requests: u64) -> Document {
         let mut document = Document::default();
         let Some((answer, sums)) = &self.all else { return document };
@@ -239,7 +231,7 @@ pub(super) const SCHEMA: &str = "cachesim.domain-result/v1";
 
 /// Result of a domain, as a line of `--domains --format json`.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct DomainResult<'a> {
     /// The format and its version.
     schema: &'static str,

@@ -1,16 +1,13 @@
 //! Sums of each strategy, over one history or several.
 
 use super::{DomainSums, Figure};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{Picodollars, Tokens};
 use crate::explain::analysis::Answer;
 use crate::report::analyze_view::is_comparable;
 use crate::report::applicability::{NOT_APPLICABLE, applicability_notes};
 use crate::report::caveats::Caveats;
-use crate::report::columns::Columns;
 use crate::report::compare_view::domain_notes;
-use crate::report::document::{Document, Grid};
-use crate::report::number::{part, relative};
-use crate::report::table::{Tone, Value};
+use crate::report::{Columns, Document, Grid, Tone, Value, part, relative};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
 use crate::simulate::strategy::{Applicability, Strategy};
 
@@ -55,7 +52,6 @@ impl StrategySum {
 impl StrategySums {
     /// Sums of the selected requests, under the first strategies of the ledger. A strategy that cannot act takes the
     /// record, which is unknown without `billed` in the ledger.
-    #[must_use]
     pub fn of(ledger: &Ledger<'_>, selection: &Selection, shown: usize) -> Self {
         let sums = |column| ledger.totals(column, selection.requests());
         // Without a record every request is unrecorded, so that no sum looks complete.

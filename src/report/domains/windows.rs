@@ -1,12 +1,10 @@
 //! Usage windows of plans over several histories, each of one account.
 
 use super::{DomainSums, Figure};
-use crate::base::by_key::ByKey;
-use crate::base::units::Millis;
+use crate::base::{ByKey, Millis};
 use crate::explain::analysis::Answer;
 use crate::explain::blocks::{Block, BlockLength, Quota, Service};
-use crate::report::columns::Columns;
-use crate::report::document::Document;
+use crate::report::{Columns, Document};
 use crate::simulate::ledger::Totals;
 
 /// Numbers of windows, and the requests in them.
@@ -39,7 +37,6 @@ impl WindowLine {
 
 impl WindowSums {
     /// Windows of a history.
-    #[must_use]
     pub fn of(quotas: &[Quota], now: Millis) -> Self {
         let mut sums = Self::default();
         for quota in quotas {

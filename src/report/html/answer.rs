@@ -1,13 +1,12 @@
 //! First figures of the page: spending, its avoidable part, the causes, and the advised changes.
 
-use crate::base::units::{Basis, Picodollars};
-use crate::base::wording::capitalized;
+use crate::base::{Basis, Picodollars, capitalized};
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Sum;
 use crate::explain::compare::{Compared, Comparison};
 use crate::report::advice::unsupported;
-use crate::report::number::{
+use crate::report::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
 };

@@ -3,14 +3,11 @@
 use rustc_hash::FxHashMap;
 
 use super::PageView;
-use crate::base::id::Symbol;
-use crate::base::known::KnownSum;
-use crate::base::units::Picodollars;
+use crate::base::{KnownSum, Picodollars, Symbol};
 use crate::explain::breaks::Break;
 use crate::report::breaks_view::{dearest_breaks, evidence};
-use crate::report::number::{dollars, tokens};
-use crate::report::session_names::SessionNames;
 use crate::report::turns_view::FoundBreaks;
+use crate::report::{SessionNames, dollars, tokens};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 
 /// Number of listed breaks.

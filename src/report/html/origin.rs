@@ -3,12 +3,10 @@
 use jiff::civil::Date;
 
 use super::PageView;
-use crate::base::by_key::ByKey;
+use crate::base::ByKey;
 use crate::read::input::Kind;
-use crate::report::columns::Columns;
-use crate::report::document::Grid;
-use crate::report::number::{bytes, counted, grouped};
 use crate::report::prices::{ModelRate, conditions, day, price_grid};
+use crate::report::{Columns, Grid, bytes, counted, grouped};
 use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::Lookback;
 use crate::simulate::pricing::{ModelPrices, Rate};

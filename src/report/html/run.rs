@@ -14,21 +14,17 @@ use super::run_turns::{RunPage, RunTurns};
 use super::safe_text::content_policy;
 use super::sessions::{ShownStrategies, dearest_first, embedded, session_lines, sessions_block};
 use super::{BESIDE, CaptionedTable, Page, PageChart, SCRIPT, STYLE, incomplete_note};
-use crate::base::order::Order as _;
-use crate::base::units::{Millis, Picodollars};
-use crate::base::zone::Zone;
+use crate::base::{Millis, Order as _, Picodollars, Zone};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Sum;
 use crate::explain::compare::Comparison;
 use crate::explain::run::{QUARTER, RunBreak, RunEvidence, RunSums};
-use crate::report::Inputs;
 use crate::report::breaks_view::{causes, evidence_words};
-use crate::report::columns::Columns;
-use crate::report::compare_view;
-use crate::report::document::Grid;
-use crate::report::number::{bytes, counted, dollars, grouped, part, tokens};
 use crate::report::part_json::Manifest;
-use crate::report::session_names::SessionNames;
+use crate::report::{
+    Columns, Grid, Inputs, SessionNames, bytes, compare_view, counted, dollars, grouped, part,
+    tokens,
+};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
 

@@ -8,11 +8,10 @@ use std::io;
 use super::safe_text::data_block;
 use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
 use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
-use crate::base::by_key::ByKey;
-use crate::base::order::{Order as _, Ordered as _};
+use crate::base::{ByKey, Order as _, Ordered as _};
 use crate::explain::run::{RunBreak, RunBreaks, RunRequest, RunSums};
+use crate::report::SessionNames;
 use crate::report::breaks_view::certainty_of;
-use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::Row;
 
 /// Most sessions that are listed for their costs. No browser opens a page with more at once.
@@ -33,7 +32,6 @@ pub struct RunPage {
 
 impl RunPage {
     /// Sessions, domain by domain, under the applicable strategies.
-    #[must_use]
     pub fn new(sums: &RunSums) -> Self {
         let applicable = sums.strategies.iter().take(sums.compared).enumerate();
         let applicable = applicable.filter(|(_, (_, one))| one.is_applicable());
@@ -72,7 +70,6 @@ impl RunPage {
     }
 
     /// Returns true if any session of a domain has its turns on the page.
-    #[must_use]
     pub fn has_turns_of(&self, domain: usize) -> bool {
         self.chosen.range((domain, 0)..=(domain, usize::MAX)).next().is_some()
     }
@@ -92,14 +89,12 @@ pub struct RunTurns<'p> {
 
 impl<'p> RunTurns<'p> {
     /// Turns of no session yet.
-    #[must_use]
     pub fn new(page: &'p RunPage) -> Self {
         let (session, place, turns) = (String::new(), None, Vec::new());
         Self { page, domains: 0, session, place, turns, blocks: Ok(Vec::new()) }
     }
 
     /// Page of these turns.
-    #[must_use]
     pub fn page(&self) -> &RunPage {
         self.page
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter};
 use sha2::{Digest, Sha256};
 
-use crate::report::escape::is_unsafe;
+use crate::report::is_unsafe;
 
 /// Replacement of a character that must not be shown.
 const REPLACEMENT: char = '\u{fffd}';

@@ -13,12 +13,8 @@ use serde_json::value::RawValue;
 use super::PageView;
 use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
-use crate::base::order::Order as _;
-use crate::base::units::{Millis, Picodollars, Tokens};
-use crate::base::wording::counted;
-use crate::base::zone::Zone;
-use crate::report::number::{dollars, grouped, known_dollars, percent, tokens};
-use crate::report::session_names::SessionNames;
+use crate::base::{Millis, Order as _, Picodollars, Tokens, Zone, counted};
+use crate::report::{SessionNames, dollars, grouped, known_dollars, percent, tokens};
 use crate::requests::conversation::project_names;
 use crate::simulate::ledger::{Session, Totals};
 

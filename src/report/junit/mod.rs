@@ -9,7 +9,7 @@ use super::check_words::{
     beyond_lines, comparability, lacking_sentence, outcome_sentence, prompt_sentence,
     shown_settings,
 };
-use super::escape::terminal_safe;
+use super::terminal_safe;
 use crate::explain::check::{BudgetOutcome, Status};
 
 #[derive(Template)]

@@ -2,16 +2,11 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::csv::{Cell, CsvCell};
 use super::{Place, RowEncoding, RowFile, TableRow, table_row};
-use crate::base::by_key::ByKey;
-use crate::base::client::Client;
-use crate::base::id::Symbol;
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, ByKey, Client, Millis, Picodollars, Symbol, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::requests::conversation::{History, project_names};
 
@@ -19,7 +14,7 @@ use crate::requests::conversation::{History, project_names};
 pub const BREAK_SCHEMA: &str = "cachesim.break/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report) struct BreakRow<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -71,7 +66,7 @@ pub(in crate::report) struct BreakRow<'a> {
 
 /// Evidence for the causes of a break.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub(super) struct Evidence<'a> {
     pub(super) list: Vec<EvidenceRow<'a>>,
@@ -82,7 +77,7 @@ pub(super) struct Evidence<'a> {
 
 /// Evidence for a cause; that for the row's cause comes first.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct EvidenceRow<'a> {
     /// The cause that it supports.
     pub(super) cause: Cause,

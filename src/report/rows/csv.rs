@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class};
-use crate::report::escape::csv_text;
+use crate::report::csv_text;
 
 /// A row with known columns.
 pub(in crate::report) trait CsvRow {

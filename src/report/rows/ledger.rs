@@ -2,14 +2,10 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Place, RowEncoding, RowFile, TableRow, table_row};
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbol;
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, ByKey, Millis, Picodollars, Symbol, Tokens};
 use crate::requests::conversation::{History, Request, RequestIndex, project_names};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
@@ -18,7 +14,7 @@ use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 pub const LEDGER_SCHEMA: &str = "cachesim.ledger/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report) struct LedgerRow<'a> {
     /// The format and its version.
     schema: &'static str,

@@ -14,13 +14,11 @@ pub(super) mod parquet;
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::csv::{Cell as _, CsvFile, CsvRow};
 use self::parquet::{ParquetFile, ParquetRow};
-use super::json::write_line;
+use super::write_line;
 
 /// Keys and values of a file's description.
 pub type Metadata = Vec<(&'static str, String)>;
@@ -38,7 +36,7 @@ pub enum RowEncoding {
 
 /// Place of a row in a run of several domains.
 #[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Place<'a> {
     /// The domain; only under --domains, and in parts.
     pub domain: &'a str,
@@ -48,7 +46,7 @@ pub struct Place<'a> {
 
 /// A row at its place.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Placed<'a, R> {
     /// The row.
     #[serde(flatten)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::base::refusal::Refusal;
+use crate::base::Refusal;
 use crate::explain::breaks::Cause;
 use crate::explain::budget::{BUDGET_KEYS, BreakKinds, BudgetLevel, Limit, Metric};
 use crate::explain::config::{ASSUME, CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes, assumptions};

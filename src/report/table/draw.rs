@@ -11,9 +11,8 @@ use comfy_table::{
 use super::cut::{breakable, shortened, shortened_name, unbound, wrap};
 use super::layout::{Fitted, chunks};
 use super::{Align, Grid, Tone};
-use crate::base::by_key::ByKey;
-use crate::base::order::side_by_side;
-use crate::report::document::TextStyle;
+use crate::base::{ByKey, side_by_side};
+use crate::report::TextStyle;
 
 /// Rows that are drawn before they are written: what a long table holds in memory besides its cells.
 const BLOCK: usize = 4_096;

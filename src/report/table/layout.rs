@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cut::display_width;
 use super::{Align, Grid};
-use crate::base::order::side_by_side;
+use crate::base::side_by_side;
 
 /// Rows that one thread measures or draws at a time: small enough that eight threads share a long table evenly.
 const CHUNK: usize = 512;

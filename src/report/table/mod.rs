@@ -9,7 +9,7 @@ pub(crate) use cut::shortened;
 pub(super) use cut::wrap;
 pub(super) use value::Value;
 
-use crate::report::escape::{SafeText, markdown_text};
+use crate::report::{SafeText, markdown_text};
 
 /// A table. All cells are in one text, so that a long table takes little more memory than its words.
 #[derive(Debug, Default)]

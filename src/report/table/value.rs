@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::base::known::KnownSum;
-use crate::base::units::{Picodollars, Tokens};
-use crate::report::number::{
+use crate::base::{KnownSum, Picodollars, Tokens};
+use crate::report::{
     Money, dollars, exact_percent, grouped, is_shown, percent, percent_difference, tokens,
     with_sign,
 };

@@ -1,19 +1,10 @@
 //! Events of watched sessions, as lines for people.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::super::escape::terminal_safe;
-use super::super::number::{dollars, tokens};
-use super::super::session_names::SessionNames;
 use super::super::status_line::{StatusOfNext, cents, known_cents, left_for};
-use crate::base::by_key::ByKey;
-use crate::base::id::Symbols;
-use crate::base::known::KnownSum;
-use crate::base::project::ProjectNaming;
-use crate::base::units::{Millis, Picodollars, Tokens};
-use crate::base::zone::Zone;
+use super::super::{SessionNames, dollars, terminal_safe, tokens};
+use crate::base::{ByKey, KnownSum, Millis, Picodollars, ProjectNaming, Symbols, Tokens, Zone};
 use crate::explain::breaks::Cause;
 use crate::follow::{About, FileChange};
 
@@ -39,7 +30,7 @@ pub struct WatchedSession<'a> {
 
 /// Kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "WhatObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "WhatObject"))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WatchEventKind {
     /// The session continued, or exists at the start; its figures now.
@@ -97,7 +88,7 @@ pub enum WatchEventKind {
 
 /// Partly known cost.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CostObject {
     /// Cost in dollars, without requests whose model has no price.
     cost_usd: Picodollars,
@@ -122,13 +113,11 @@ pub struct WatchedNames {
 
 impl WatchedNames {
     /// Names, with projects named in this way.
-    #[must_use]
     pub fn by(naming: ProjectNaming) -> Self {
         Self { symbols: Symbols::default(), naming }
     }
 
     /// Names of the sessions, each as short as is distinct.
-    #[must_use]
     pub fn of(&self, sessions: &[WatchedSession<'_>]) -> Vec<String> {
         let ids = sessions.iter().map(WatchedSession::id);
         let names = SessionNames::of_ids(&self.symbols, ids);
@@ -174,7 +163,6 @@ impl<'a> WatchedSession<'a> {
 
 impl WatchEvent<'_> {
     /// The event on a line for people, with the name of its session, and its day if it is not that of `now`.
-    #[must_use]
     pub fn line(&self, name: &str, zone: &Zone, now: Millis) -> String {
         let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
         let is_of_today = zone.day(self.at) == zone.day(now);

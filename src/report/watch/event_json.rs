@@ -2,18 +2,16 @@
 
 use std::io::{self, Write};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::json::write_line;
+use super::super::write_line;
 use super::event::{WatchEvent, WatchEventKind, WatchedNames};
-use crate::base::units::Millis;
+use crate::base::Millis;
 
 pub(in crate::report) const SCHEMA: &str = "cachesim.event/v1";
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report) struct EventObject<'a> {
     /// The format and its version.
     schema: &'static str,

@@ -2,12 +2,10 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::escape::terminal_safe;
 use super::super::status_line::{StatusOfNext, cents, known_cents, left_for};
+use super::super::terminal_safe;
 use super::event::{WatchedNames, WatchedSession};
-use crate::base::known::KnownSum;
-use crate::base::units::{Picodollars, Tokens};
-use crate::base::wording::{counted, grouped};
+use crate::base::{KnownSum, Picodollars, Tokens, counted, grouped};
 
 /// A session whose file changed lately, or whose cache is warm.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +38,6 @@ const COLUMNS: usize = 7;
 const HEADING: [&str; COLUMNS] = ["session", "cache", "next", "cold", "compact", "context", "cost"];
 
 /// Makes the table of open sessions.
-#[must_use]
 pub fn watch_table(
     open: &[OpenSession<'_>],
     names: &WatchedNames,

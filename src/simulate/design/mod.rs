@@ -30,8 +30,7 @@ use crate::base::bounded::SizeOrZero;
 
 /// Prompt design; the default one sends everything as it was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("dependentRequired" = { "tool_search": ["deferred_tools"] })))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(extend("dependentRequired" = { "tool_search": ["deferred_tools"] })))]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptDesign {
     /// Order of the tools.

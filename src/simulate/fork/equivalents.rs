@@ -6,8 +6,6 @@ use std::ops::Add;
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::base::{Picodollars, Tokens, Ttl};
@@ -98,7 +96,7 @@ impl Serialize for Equivalents {
 
 /// Weights of tokens that are not sent in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "MultipliersObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "MultipliersObject"))]
 pub struct Multipliers {
     /// Weight of a token that is read.
     pub read: Equivalents,

@@ -32,8 +32,6 @@ mod trace;
 pub use compare::{ForkCharge, ForkComparison, ForkError, ForkPrices, ForkTable, compare};
 pub use equivalents::{Equivalents, Multipliers};
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::{Tokens, Ttl};
@@ -46,7 +44,7 @@ pub const MOST_TOKENS: u64 = 1_000_000_000_000;
 
 /// Sizes of a parent and its children.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "PlanObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PlanObject"))]
 pub struct ForkPlan {
     /// Tokens of the parent's prompt up to its last marker: tools, system prompt, messages.
     #[serde(rename = "parent_tokens")]

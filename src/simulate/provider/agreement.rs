@@ -1,8 +1,6 @@
 //! Agreement of the rules with the record: reads that other agents recorded, and reads under a
 //! provider's rules.
 
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Provider;
@@ -14,7 +12,7 @@ use crate::requests::prompt::PromptTrace;
 /// Comparison of reads under the rules with recorded ones, over all requests but the first of each
 /// session, whose read is an input of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RolloutAgreement {
     /// Number of compared requests.
     pub requests: u64,

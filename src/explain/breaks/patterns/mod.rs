@@ -9,14 +9,11 @@ mod prefix;
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashSet;
-#[cfg(test)]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Cause;
 use super::find::{Break, Breaks};
-use crate::base::wording;
-use crate::base::{Order as _, Picodollars, Symbol, words};
+use crate::base::{Order as _, Picodollars, Symbol, wording, words};
 use crate::read::transcript::Sign;
 use crate::requests::conversation::{ConversationKey, History, RequestIndex};
 use crate::requests::prompt::Step;
@@ -24,7 +21,7 @@ use crate::simulate::ledger::{Ledger, Selection};
 
 /// A recurring break.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(JsonSchema), schemars(rename = "PatternObject"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PatternObject"))]
 pub struct Pattern {
     /// Name of the pattern.
     #[serde(rename = "pattern")]

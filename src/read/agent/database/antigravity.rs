@@ -8,14 +8,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use super::DatabaseFormat;
-use super::failure::Failure;
-use super::open::Database;
 use super::protobuf::Message;
-use super::row::{Row, json};
+use super::{Database, DatabaseFormat, Failure, Row, json};
 use crate::base::{Client, EntryId, Millis, Symbol};
-use crate::read::agent::request::{parts, tell_nothing, tokens};
-use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Time, Vendor};
+use crate::read::agent::{
+    AgentFile, AgentRequest, Follows, Rejected, Time, Vendor, parts, tell_nothing, tokens,
+};
 use crate::read::input::{Count, Kind, Text, Usage};
 
 /// Table of the answers.

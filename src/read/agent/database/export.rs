@@ -6,13 +6,9 @@ use std::io;
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value, json};
 
-use super::failure::Failure;
-use super::files::DatabaseFiles;
-use super::open::Database;
-use super::row::Row;
 use super::rows::SCHEMA;
 use super::zed::unpack;
-use super::{DatabaseFormat, program_of};
+use super::{Database, DatabaseFiles, DatabaseFormat, Failure, Row, program_of};
 use crate::read::agent::AgentFile;
 use crate::read::input::OpenSource;
 

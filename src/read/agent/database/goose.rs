@@ -7,13 +7,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::DatabaseFormat;
-use super::failure::Failure;
-use super::open::Database;
-use super::row::Row;
+use super::{Database, DatabaseFormat, Failure, Row};
 use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
-use crate::read::agent::request::{Happened, split, tell_nothing, tokens};
-use crate::read::agent::{AgentFile, AgentRequest, COPILOT_COMPACTION, Follows, Rejected, Vendor};
+use crate::read::agent::{
+    AgentFile, AgentRequest, COPILOT_COMPACTION, Follows, Happened, Rejected, Vendor, split,
+    tell_nothing, tokens,
+};
 use crate::read::input::{Count, Kind, Text, Usage};
 
 const LEDGER: &str = "usage_ledger";

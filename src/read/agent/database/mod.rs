@@ -33,7 +33,7 @@ use failure::Failure;
 use files::DatabaseFiles;
 pub(crate) use goose::{AGENTS as AGENT_PROVIDERS, COLUMNS as LEDGER_COLUMNS, SESSION_COLUMNS};
 use open::Database;
-use row::Row;
+use row::{Row, json};
 pub(super) use rows::Rows;
 pub(crate) use vscode::COLUMNS as SPAN_COLUMNS;
 

@@ -13,8 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::failure::Failure;
-use super::files::DatabaseFiles;
+use super::{DatabaseFiles, Failure};
 use crate::read::input::{LONGEST_LINE, MemoryBound};
 
 /// Settings before anything is read.

@@ -3,13 +3,9 @@
 //! Version 1 keeps the content of its export in the tables `message` and `part`, each with its JSON in
 //! `data`. Version 2 keeps a message for each request in `session_message` (`opencode_step.rs`).
 
-use super::DatabaseFormat;
-use super::failure::Failure;
-use super::open::Database;
 use super::opencode_place::{Generation, Place, Places, SESSIONS};
-use super::opencode_step;
-use super::row::{Row, json};
 use super::table::Table;
+use super::{Database, DatabaseFormat, Failure, Row, json, opencode_step};
 use crate::read::agent::AgentFile;
 use crate::read::agent::opencode::{MessageInfo, Part, Parts, Session};
 

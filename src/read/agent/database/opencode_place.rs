@@ -7,9 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::failure::Failure;
-use super::open::Database;
-use super::row::Row;
+use super::{Database, Failure, Row};
 use crate::base::{EntryId, Symbol};
 use crate::read::agent::AgentFile;
 use crate::read::agent::opencode::Session;

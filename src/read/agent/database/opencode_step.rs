@@ -7,10 +7,9 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::row::{Row, json};
-use crate::read::agent::AgentFile;
+use super::{Row, json};
 use crate::read::agent::opencode::{MessageInfo, Parts, Session, Times, TokenUsage};
-use crate::read::agent::pieces::Size;
+use crate::read::agent::{AgentFile, Size};
 use crate::read::input::{Flag, Shape, Text};
 
 /// Reads a row of `session_message`.

@@ -4,10 +4,9 @@ use rusqlite::types::ValueRef;
 use serde::Deserialize;
 use serde_json::error::Category;
 
-use super::open::Database;
+use super::Database;
 use crate::base::Millis;
-use crate::read::agent::Rejected;
-use crate::read::agent::time::Time;
+use crate::read::agent::{Rejected, Time};
 use crate::read::input::{Count, Kind, Text, moment_in_utc, repaired_value};
 
 /// Row with its number.

@@ -9,8 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::open::Database;
-use super::{DatabaseFormat, FORMATS, program_of};
+use super::{Database, DatabaseFormat, FORMATS, program_of};
 use crate::base::ByKey;
 use crate::read::agent::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::read::input::{Kind, List, Text};

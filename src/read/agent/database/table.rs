@@ -6,9 +6,7 @@
 
 use rusqlite::{OptionalExtension as _, Statement};
 
-use super::failure::Failure;
-use super::open::Database;
-use super::row::Row;
+use super::{Database, Failure, Row};
 use crate::read::agent::AgentFile;
 
 /// Table with the columns that are read.

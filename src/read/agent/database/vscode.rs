@@ -6,13 +6,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::DatabaseFormat;
-use super::failure::Failure;
-use super::open::Database;
-use super::row::Row;
+use super::{Database, DatabaseFormat, Failure, Row};
 use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
-use crate::read::agent::request::{Happened, split, tokens};
-use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
+use crate::read::agent::{
+    AgentFile, AgentRequest, Follows, Happened, Rejected, Vendor, split, tokens,
+};
 use crate::read::input::{Count, Kind, Text, Usage};
 
 /// Columns of a span that are read.

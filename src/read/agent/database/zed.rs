@@ -13,13 +13,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::DatabaseFormat;
-use super::failure::Failure;
-use super::open::Database;
-use super::row::{Row, json};
+use super::{Database, DatabaseFormat, Failure, Row, json};
 use crate::base::{ByKey, Client, EntryId, Millis, Order as _, Symbol, Tokens};
-use crate::read::agent::request::{parts, tell_nothing, tokens};
-use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
+use crate::read::agent::{
+    AgentFile, AgentRequest, Follows, Rejected, Vendor, parts, tell_nothing, tokens,
+};
 use crate::read::input::{Count, Kind, LONGEST_LINE, List, Shape, Text, Unpacked, Usage};
 
 /// Columns of a thread that are read.

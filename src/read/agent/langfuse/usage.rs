@@ -7,9 +7,7 @@
 use serde::Deserialize;
 
 use crate::base::{ByKey, Tokens};
-use crate::read::agent::Rejected;
-use crate::read::agent::figure::Figure;
-use crate::read::agent::request::{tell_nothing, tokens};
+use crate::read::agent::{Figure, Rejected, tell_nothing, tokens};
 use crate::read::input::{Count, Kind, PromptSplit, Usage};
 
 /// Counters by meaning.

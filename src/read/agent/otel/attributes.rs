@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 
 use super::names;
 use crate::base::Picodollars;
-use crate::read::agent::figure::Figure;
+use crate::read::agent::Figure;
 use crate::read::input::{Count, Dollars, Shape, Text, default_for};
 
 /// Attributes under known names, in file order.

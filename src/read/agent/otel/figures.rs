@@ -11,8 +11,7 @@ use rustc_hash::FxHashMap;
 use super::attributes::Attributes;
 use super::names;
 use crate::base::{Symbol, Tokens};
-use crate::read::agent::Rejected;
-use crate::read::agent::request::{parts, split, tell_nothing, tokens};
+use crate::read::agent::{Rejected, parts, split, tell_nothing, tokens};
 use crate::read::input::{Count, Kind, Usage};
 
 /// Counters of a call as they are in its attributes.

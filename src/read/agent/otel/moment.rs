@@ -4,7 +4,7 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::base::Millis;
-use crate::read::agent::figure::Figure;
+use crate::read::agent::Figure;
 use crate::read::input::{Count, Text, default_for, ignore_list, moment};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;

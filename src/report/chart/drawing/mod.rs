@@ -29,7 +29,7 @@ use typeface::{FAMILY, LATIN_WOFF2, clean};
 
 use crate::report::chart::Chart;
 use crate::report::chart::ink::{Ink, Rgb};
-use crate::report::escape::{html_attribute, html_text};
+use crate::report::{html_attribute, html_text};
 
 /// Ratio of line height to font size: plotters takes the one and writes the other.
 const LINE_HEIGHT: f64 = 1.24;
@@ -156,7 +156,6 @@ pub enum Theme {
 }
 
 /// Draws a chart.
-#[must_use]
 pub fn svg(chart: &Chart, theme: Theme) -> String {
     let is_narrow = theme == Theme::NarrowPage;
     let is_in_page = theme == Theme::Page || is_narrow;
@@ -187,7 +186,6 @@ pub fn svg(chart: &Chart, theme: Theme) -> String {
 
 /// Style rules for a page that shows charts and draws others itself: the font of their layout, their colours on a dark
 /// background, and the colours of the classes of tokens as variables.
-#[must_use]
 pub fn page_style() -> String {
     let variables = |colour_of: fn(Ink) -> Rgb| {
         let inks = [

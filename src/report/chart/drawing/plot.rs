@@ -5,7 +5,7 @@ use super::frame::{
 };
 use super::typeface::fitted;
 use super::{Anchor, Canvas, Place};
-use crate::base::order::Order as _;
+use crate::base::Order as _;
 use crate::report::chart::axis::{Axis, whole};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{self, AxisRule, LegendEntry, Plot, ValueLine};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 
-use crate::report::escape::terminal_safe;
+use crate::report::terminal_safe;
 
 /// Name by which charts request the font.
 pub(super) const FAMILY: &str = "Inter";

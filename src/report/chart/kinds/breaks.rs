@@ -1,19 +1,18 @@
 //! Chart of the costs of breaks, by cause.
 
 use super::{selection_scope, unpriced_note};
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 use crate::explain::breaks::{Analysis, Cause, Sum, Summary};
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
-use crate::report::number::{counted, dollars, part, percent, tokens};
+use crate::report::{counted, dollars, part, percent, tokens};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Selection;
 
 const TITLE: &str = "What breaks of the cache cost";
 
 /// Excess of the breaks of a selection.
-#[must_use]
 pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysis) -> Chart {
     let scope = selection_scope(history, selection);
     let billed = analysis.summary.reconciliation.billed;

@@ -2,13 +2,13 @@
 
 use super::session_scope;
 use super::turns::{mean_columns, mean_heading};
-use crate::base::units::Tokens;
+use crate::base::Tokens;
 use crate::explain::context::Windows;
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Panel, Plot};
 use crate::report::context_view::kind_name;
-use crate::report::number::{counted, tokens};
+use crate::report::{counted, tokens};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::{Selection, Session};
 
@@ -18,7 +18,6 @@ const TITLE: &str = "What held the context window";
 pub const WINDOW_KINDS: usize = 7;
 
 /// Windows of a session's main conversation.
-#[must_use]
 pub fn context_chart(
     history: &History,
     selection: &Selection,

@@ -4,12 +4,11 @@ use super::{
     apart_note, left_out_notes, no_cost, selection_scope, simulation_note, strategy_ink,
     undrawn_notes,
 };
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use crate::base::{Order as _, Picodollars};
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Columns, Panel, Plot, ValueLine};
-use crate::report::number::dollars;
+use crate::report::dollars;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
@@ -22,7 +21,6 @@ const MOST_POINTS: usize = 400;
 const MOST_SIMULATED: usize = 8;
 
 /// Cumulative cost under some columns of a ledger.
-#[must_use]
 pub fn cost_chart(
     ledger: &Ledger<'_>,
     columns: &[&StrategyColumn],

@@ -2,13 +2,12 @@
 
 use super::strategies::{CLASSES, by_class, explain_classes};
 use super::{left_out_notes, no_cost, selection_scope};
-use crate::base::units::Picodollars;
-use crate::base::zone::Zone;
+use crate::base::{Picodollars, Zone};
 use crate::explain::analysis::{Period, PeriodLength, Spending, spending_by_period};
 use crate::report::chart::axis::{Axis, AxisUnit, Tick};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
-use crate::report::number::dollars;
+use crate::report::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
 /// Most columns of one length, here days: nine weeks. Longer records have columns of weeks, then months, then years.
@@ -18,7 +17,6 @@ pub(super) const MOST_DAYS: i64 = 63;
 const MOST_PERIODS: usize = 400;
 
 /// Spending under a column of a ledger.
-#[must_use]
 pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Selection) -> Chart {
     let scope = selection_scope(ledger.history, selection);
     let times = || selection.requests().map(|index| ledger.history.request(index).time());

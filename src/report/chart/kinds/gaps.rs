@@ -1,14 +1,13 @@
 //! Chart of the gaps between requests, and of the costs of breaks after them.
 
 use super::{selection_scope, unpriced_note};
-use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::{Tokens, Ttl};
 use crate::explain::analysis::{GapBin, Gaps};
 use crate::explain::breaks::Sum;
 use crate::report::chart::axis::{Axis, AxisUnit, logarithm};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{AxisRule, Chart, Column, Columns, Panel, Plot};
-use crate::report::number::{counted, dollars, grouped, tokens};
+use crate::report::{counted, dollars, grouped, tokens};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Selection;
 
@@ -21,7 +20,6 @@ const UNKNOWN: &str = "?";
 const SHORTEST_AXIS: (f64, f64) = (10_000.0, 14_400_000.0);
 
 /// Gaps of a selection and the breaks after them.
-#[must_use]
 pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Chart {
     let scope = selection_scope(history, selection);
     let bins = &gaps.bins;

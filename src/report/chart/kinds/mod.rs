@@ -21,11 +21,10 @@ pub use strategies::{UNDRAWN_STRATEGY, strategies_chart};
 pub use turns::turns_chart;
 pub use waterfall::waterfall_chart;
 
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 use crate::report::applicability::applicability_notes;
 use crate::report::chart::ink::Ink;
-use crate::report::number::{counted, dollars};
-use crate::report::session_names::SessionNames;
+use crate::report::{SessionNames, counted, dollars};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
@@ -114,7 +113,6 @@ fn no_cost(ledger: &Ledger<'_>, columns: &[&StrategyColumn], selection: &Selecti
 }
 
 /// Most expensive session, for charts of one session: by billed cost, or by tokens if nothing has a price.
-#[must_use]
 pub fn dearest_session<'s>(ledger: &Ledger<'_>, selection: &'s Selection) -> Option<&'s Session> {
     let column = ledger.billed().or(ledger.columns.first())?;
     let size = |session: &Session| {

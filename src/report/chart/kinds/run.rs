@@ -4,20 +4,16 @@ use std::cmp::Reverse;
 
 use super::breaks::summary_chart;
 use super::daily::{Calendar, MOST_DAYS};
-use crate::base::by_key::ByKey;
-use crate::base::order::Order as _;
-use crate::base::units::{Millis, Picodollars};
-use crate::base::zone::Zone;
+use crate::base::{ByKey, Millis, Order as _, Picodollars, Zone};
 use crate::explain::analysis::{Period, PeriodLength};
 use crate::explain::compare::{Compared, Comparison};
 use crate::explain::run::{QUARTER, RunSums};
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
-use crate::report::number::{counted, dollars, percent_difference, relative};
+use crate::report::{counted, dollars, percent_difference, relative};
 
 /// Charts of strategies, daily spending and breaks, each with the name of its kind.
-#[must_use]
 pub fn run_charts(
     sums: &RunSums,
     comparison: &Comparison<'_>,

@@ -6,13 +6,12 @@ use super::{
     apart_note, left_out_notes, no_cost, selection_scope, simulation_note, strategy_ink,
     undrawn_notes,
 };
-use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use crate::base::{Order as _, Picodollars};
 use crate::explain::analysis::Spending;
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{AxisRule, Bar, Bars, Chart, Panel};
-use crate::report::number::{dollars, percent_difference, relative};
+use crate::report::{dollars, percent_difference, relative};
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What strategies cost";
@@ -43,7 +42,6 @@ pub(super) fn by_class(spending: &Spending) -> [Picodollars; 6] {
 
 /// Cost of some columns of a ledger, most expensive first. `bound` is the least possible cost under the same
 /// assumptions.
-#[must_use]
 pub fn strategies_chart(
     ledger: &Ledger<'_>,
     columns: &[&StrategyColumn],

@@ -4,15 +4,13 @@
 use std::cmp::Reverse;
 
 use super::{left_out_notes, session_scope, simulation_note, undrawn_notes};
-use crate::base::by_key::ByKey;
-use crate::base::order::{Order as _, Ordered as _};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::{ByKey, Order as _, Ordered as _, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
 use crate::report::analyze_view::{is_complete, shown_column};
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Column, Columns, Lane, Lanes, Panel, Plot};
-use crate::report::number::{counted, dollars, grouped, tokens};
+use crate::report::{counted, dollars, grouped, tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Step;
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
@@ -33,7 +31,6 @@ const CLASSES: [(Ink, &str); 4] = [
 
 /// Turns of a session with its breaks, and a panel for each column of a ledger. Without columns the billed figures are
 /// shown, or the first simulation if those are unknown.
-#[must_use]
 pub fn turns_chart(
     ledger: &Ledger<'_>,
     columns: &[&StrategyColumn],

@@ -1,13 +1,15 @@
 //! Chart of the steps from the spending to the best caching.
 
 use super::{selection_scope, unpriced_note};
-use crate::base::units::Picodollars;
+use crate::base::Picodollars;
 use crate::explain::analysis::Waterfall;
-use crate::report::answer_view::{BREAKS_BEYOND_RULES, WaterfallKind, WaterfallStep, steps};
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
-use crate::report::number::{dollar_difference, dollars, part, percent};
+use crate::report::{
+    BREAKS_BEYOND_RULES, WaterfallKind, WaterfallStep, dollar_difference, dollars, part, percent,
+    steps,
+};
 use crate::simulate::ledger::{Ledger, Selection};
 
 const TITLE: &str = "From what was spent to the best caching";
@@ -16,7 +18,6 @@ const UNKNOWN: &str = "Some of these requests have no record or no price, or the
                        the record: what was spent cannot be held against a simulation.";
 
 /// Steps of a waterfall below each other. Each step begins at the end of the previous one.
-#[must_use]
 pub fn waterfall_chart(
     ledger: &Ledger<'_>,
     selection: &Selection,

@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
 use super::stored::unknown;
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class, Confidence};
 use crate::explain::run::{RunBreak, RunBreaks, RunEvidence};
 

@@ -8,7 +8,7 @@ use parquet::file::reader::RowGroupReader;
 
 use super::read::{each_group, of_domain};
 use super::stored::{StoredColumn, TextColumn, text, uneven, unknown};
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::run::RunRequest;
 use crate::report::rows::LedgerOf;
 use crate::requests::conversation::RequestIndex;

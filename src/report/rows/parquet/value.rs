@@ -1,7 +1,7 @@
 //! Values of columns: the schema of each type, and the way in which a value is added.
 
 use super::column::Columns;
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::base::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class};
 
 /// A row whose columns a Parquet file can hold.

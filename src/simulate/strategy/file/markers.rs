@@ -29,8 +29,7 @@ pub(crate) enum LayoutWord {
 
 /// Places of the markers by one key.
 #[derive(Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("minProperties" = 1, "maxProperties" = 1)))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(extend("minProperties" = 1, "maxProperties" = 1)))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LayoutTable {
     /// These places.
