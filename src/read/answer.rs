@@ -8,11 +8,10 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::read::input::{Shape, Text, only_value};
+use crate::read::input::{Shape, Text, lenient, only_value};
 
 /// Id, model and usage that an answer reports.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -86,18 +85,17 @@ fn join(known: &mut Value, later: Value) {
     }
 }
 
-/// A body, an event, or the response inside an event.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Body<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    model: Text<'a>,
-    usage: Option<&'a RawValue>,
-    /// Member of events of the Responses API.
-    response: Shape<Box<Body<'a>>>,
-    /// Member of the first event of the Messages API.
-    message: Shape<Box<Body<'a>>>,
+lenient! {
+    /// A body, an event, or the response inside an event.
+    pub(super) struct Body<'a> {
+        id: Text<'a>,
+        model: Text<'a>,
+        usage: Option<&'a RawValue>,
+        /// Member of events of the Responses API.
+        response: Shape<Box<Body<'a>>>,
+        /// Member of the first event of the Messages API.
+        message: Shape<Box<Body<'a>>>,
+    }
 }
 
 /// Returns true if a text is a JSON object and not a stream.

@@ -6,7 +6,6 @@
 //! the usage of answers that lack it, and that of requests beside them, such as those for titles.
 
 use percent_encoding::percent_decode_str;
-use serde::Deserialize;
 
 use super::{
     AgentFile, AgentRequest, DocumentFormat, FirstObject, Follows, Happened, Layout, Rejected,
@@ -15,7 +14,7 @@ use super::{
 use rustc_hash::FxHashSet;
 
 use crate::base::{Client, EntryId, Millis, Order as _, Symbol};
-use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
+use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage, lenient};
 
 /// Prefix of every thread's id.
 pub(crate) const THREAD: &str = "T-";
@@ -172,48 +171,94 @@ fn value(count: Count) -> Option<u64> {
     if let Count::Value(value) = count { Some(value) } else { None }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Thread<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    created: Time,
-    env: Shape<Environment<'a>>,
-    messages: List<Shape<Message<'a>>>,
-    #[serde(rename = "usageLedger")]
-    ledger: Shape<Ledger<'a>>,
-}
+lenient! {
+    pub(super) struct Thread<'a> {
+        id: Text<'a>,
+        created: Time,
+        env: Shape<Environment<'a>>,
+        messages: List<Shape<Message<'a>>>,
+        #[serde(rename = "usageLedger")]
+        ledger: Shape<Ledger<'a>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Ledger<'a> {
-    #[serde(borrow)]
-    events: List<Shape<Event<'a>>>,
-}
+    struct Ledger<'a> {
+        events: List<Shape<Event<'a>>>,
+    }
 
-/// Entry of the ledger.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Event<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    timestamp: Time,
-    model: Text<'a>,
-    tokens: Shape<EventTokens>,
-    /// Answer that the request is for.
-    #[serde(rename = "toMessageId")]
-    message: Count,
-}
+    /// Entry of the ledger.
+    struct Event<'a> {
+        id: Text<'a>,
+        timestamp: Time,
+        model: Text<'a>,
+        tokens: Shape<EventTokens>,
+        /// Answer that the request is for.
+        #[serde(rename = "toMessageId")]
+        message: Count,
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct EventTokens {
-    input: Count,
-    output: Count,
-    #[serde(rename = "cacheReadInputTokens")]
-    read: Count,
-    #[serde(rename = "cacheCreationInputTokens")]
-    written: Count,
+    #[derive(Clone, Copy)]
+    struct EventTokens {
+        input: Count,
+        output: Count,
+        #[serde(rename = "cacheReadInputTokens")]
+        read: Count,
+        #[serde(rename = "cacheCreationInputTokens")]
+        written: Count,
+    }
+
+    struct Environment<'a> {
+        initial: Shape<Initial<'a>>,
+    }
+
+    /// Environment in which a thread began.
+    struct Initial<'a> {
+        trees: List<Shape<Tree<'a>>>,
+        platform: Shape<Platform<'a>>,
+    }
+
+    struct Tree<'a> {
+        uri: Text<'a>,
+    }
+
+    #[serde(rename_all = "camelCase")]
+    struct Platform<'a> {
+        client_version: Text<'a>,
+    }
+
+    #[serde(rename_all = "camelCase")]
+    struct Message<'a> {
+        role: Text<'a>,
+        #[serde(rename = "messageId")]
+        id: Count,
+        content: List<Shape<Block<'a>>>,
+        meta: Shape<Meta>,
+        state: Shape<Block<'a>>,
+        usage: Shape<TokenUsage<'a>>,
+    }
+
+    /// Part of a message, or the state of one.
+    struct Block<'a> {
+        r#type: Text<'a>,
+    }
+
+    #[derive(Clone, Copy)]
+    #[serde(rename_all = "camelCase")]
+    struct Meta {
+        sent_at: Time,
+    }
+
+    struct TokenUsage<'a> {
+        model: Text<'a>,
+        timestamp: Time,
+        #[serde(rename = "inputTokens")]
+        input: Count,
+        #[serde(rename = "outputTokens")]
+        output: Count,
+        #[serde(rename = "cacheReadInputTokens")]
+        read: Count,
+        #[serde(rename = "cacheCreationInputTokens")]
+        written: Count,
+    }
 }
 
 impl<'a> Event<'a> {
@@ -226,55 +271,12 @@ impl<'a> Event<'a> {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Environment<'a> {
-    #[serde(borrow)]
-    initial: Shape<Initial<'a>>,
-}
-
-/// Environment in which a thread began.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Initial<'a> {
-    #[serde(borrow)]
-    trees: List<Shape<Tree<'a>>>,
-    platform: Shape<Platform<'a>>,
-}
-
 impl Initial<'_> {
     fn project(&self, file: &mut AgentFile) -> Option<Symbol> {
         let uri = self.trees.0.first()?.0.as_ref()?.uri.as_str()?;
         let path = percent_decode_str(uri.strip_prefix("file://")?).decode_utf8().ok()?;
         Some(file.symbols.intern(&path))
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tree<'a> {
-    #[serde(borrow)]
-    uri: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Platform<'a> {
-    #[serde(borrow)]
-    client_version: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(rename = "messageId")]
-    id: Count,
-    content: List<Shape<Block<'a>>>,
-    meta: Shape<Meta>,
-    state: Shape<Block<'a>>,
-    usage: Shape<TokenUsage<'a>>,
 }
 
 impl Message<'_> {
@@ -288,36 +290,6 @@ impl Message<'_> {
         let mut blocks = self.content.0.iter().filter_map(|block| block.0.as_ref()).peekable();
         blocks.peek().is_some() && blocks.all(|block| block.r#type.is("tool_result"))
     }
-}
-
-/// Part of a message, or the state of one.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Meta {
-    sent_at: Time,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct TokenUsage<'a> {
-    #[serde(borrow)]
-    model: Text<'a>,
-    timestamp: Time,
-    #[serde(rename = "inputTokens")]
-    input: Count,
-    #[serde(rename = "outputTokens")]
-    output: Count,
-    #[serde(rename = "cacheReadInputTokens")]
-    read: Count,
-    #[serde(rename = "cacheCreationInputTokens")]
-    written: Count,
 }
 
 impl TokenUsage<'_> {

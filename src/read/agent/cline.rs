@@ -7,15 +7,13 @@
 //! of Roo for Anthropic's protocol; otherwise Roo's input is the whole prompt. The usage of deleted requests and
 //! of sub-agents is in sums.
 
-use serde::Deserialize;
-
 use super::halves::Half;
 use super::{
     AgentFile, AgentRequest, DocumentFormat, FirstObject, Follows, Happened, Layout, Rejected,
     Time, Vendor, parts, split, tell_nothing, tokens,
 };
 use crate::base::{Client, EntryId, Millis, Symbol};
-use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
+use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage, lenient};
 
 /// First moment at which Roo's input is the whole prompt under every protocol: 2025-10-31.
 const WHOLE_PROMPTS: Millis = Millis::new(1_761_868_800_000);
@@ -156,17 +154,45 @@ impl Task {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Entry<'a> {
-    /// Creation time; for a request, the time it was sent.
-    #[serde(rename = "ts")]
-    at: Time,
-    #[serde(borrow)]
-    say: Text<'a>,
-    text: Text<'a>,
-    #[serde(rename = "modelInfo")]
-    model_info: Shape<ModelInfo<'a>>,
+lenient! {
+    pub(super) struct Entry<'a> {
+        /// Creation time; for a request, the time it was sent.
+        #[serde(rename = "ts")]
+        at: Time,
+        say: Text<'a>,
+        text: Text<'a>,
+        #[serde(rename = "modelInfo")]
+        model_info: Shape<ModelInfo<'a>>,
+    }
+
+    /// Model, as new versions of Cline name it.
+    struct ModelInfo<'a> {
+        #[serde(rename = "providerId")]
+        provider: Text<'a>,
+        #[serde(rename = "modelId")]
+        model: Text<'a>,
+    }
+
+    /// Usage that an entry reports for its request.
+    struct Report<'a> {
+        /// Protocol of the API; Roo only.
+        #[serde(rename = "apiProtocol")]
+        protocol: Text<'a>,
+        #[serde(rename = "tokensIn")]
+        input: Count,
+        #[serde(rename = "tokensOut")]
+        output: Count,
+        #[serde(rename = "cacheReads")]
+        read: Count,
+        #[serde(rename = "cacheWrites")]
+        written: Count,
+        /// Cost at the program's own prices, which knows the writes even if no counter reports them.
+        cost: Dollars,
+        #[serde(rename = "cancelReason")]
+        cancelled: Text<'a>,
+        #[serde(rename = "streamingFailedMessage")]
+        failed: Text<'a>,
+    }
 }
 
 impl Entry<'_> {
@@ -175,39 +201,6 @@ impl Entry<'_> {
         serde_json::from_str(self.text.as_str().unwrap_or_default())
             .map_err(|_| (Kind::NotJson, "the entry of a request cannot be read"))
     }
-}
-
-/// Model, as new versions of Cline name it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ModelInfo<'a> {
-    #[serde(borrow, rename = "providerId")]
-    provider: Text<'a>,
-    #[serde(rename = "modelId")]
-    model: Text<'a>,
-}
-
-/// Usage that an entry reports for its request.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Report<'a> {
-    /// Protocol of the API; Roo only.
-    #[serde(borrow, rename = "apiProtocol")]
-    protocol: Text<'a>,
-    #[serde(rename = "tokensIn")]
-    input: Count,
-    #[serde(rename = "tokensOut")]
-    output: Count,
-    #[serde(rename = "cacheReads")]
-    read: Count,
-    #[serde(rename = "cacheWrites")]
-    written: Count,
-    /// Cost at the program's own prices, which knows the writes even if no counter reports them.
-    cost: Dollars,
-    #[serde(rename = "cancelReason")]
-    cancelled: Text<'a>,
-    #[serde(rename = "streamingFailedMessage")]
-    failed: Text<'a>,
 }
 
 impl Report<'_> {

@@ -8,13 +8,12 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::halves::{Half, Said};
 use super::{AgentFile, DocumentFormat, FirstObject, Happened, Layout, Size, Time};
 use crate::base::{Millis, Symbol};
-use crate::read::input::{Flag, Kind, List, Shape, Text, only_value};
+use crate::read::input::{Flag, Kind, List, Shape, Text, lenient, only_value};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Start of the description of the environment.
@@ -131,17 +130,26 @@ enum Part {
     Result(Option<Symbol>),
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Message<'a> {
-    #[serde(rename = "ts")]
-    at: Time,
-    #[serde(borrow)]
-    role: Text<'a>,
-    content: Option<&'a RawValue>,
-    /// True if the message replaces all before it.
-    #[serde(rename = "isSummary")]
-    is_summary: Flag,
+lenient! {
+    pub(super) struct Message<'a> {
+        #[serde(rename = "ts")]
+        at: Time,
+        role: Text<'a>,
+        content: Option<&'a RawValue>,
+        /// True if the message replaces all before it.
+        #[serde(rename = "isSummary")]
+        is_summary: Flag,
+    }
+
+    struct Block<'a> {
+        r#type: Text<'a>,
+        text: Option<&'a RawValue>,
+        /// Id of a tool call.
+        id: Text<'a>,
+        name: Text<'a>,
+        #[serde(rename = "tool_use_id")]
+        answers: Text<'a>,
+    }
 }
 
 impl<'a> Message<'a> {
@@ -183,19 +191,6 @@ impl<'a> Message<'a> {
         }
         Said { at, brought: happened.brought, model, is_summary: self.is_summary.0 }
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    text: Option<&'a RawValue>,
-    /// Id of a tool call.
-    id: Text<'a>,
-    name: Text<'a>,
-    #[serde(rename = "tool_use_id")]
-    answers: Text<'a>,
 }
 
 impl Block<'_> {

@@ -3,15 +3,13 @@
 //!
 //! An answer of a session has `metrics`. The input holds the tokens read and written.
 
-use serde::Deserialize;
-
 use super::halves::{Half, Used};
 use super::{
     AgentFile, AgentRequest, DocumentFormat, FirstObject, Layout, Rejected, Time, parts,
     read_if_any, split, tell_nothing, tokens,
 };
 use crate::base::{Client, EntryId, Millis, Symbol};
-use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
+use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage, lenient};
 
 /// Format of the models of a task.
 pub(super) struct ClineModels;
@@ -34,20 +32,51 @@ impl DocumentFormat for ClineModels {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Metadata<'a> {
-    #[serde(borrow)]
-    model_usage: List<Shape<ModelUsage<'a>>>,
-}
+lenient! {
+    pub(super) struct Metadata<'a> {
+        model_usage: List<Shape<ModelUsage<'a>>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ModelUsage<'a> {
-    #[serde(rename = "ts")]
-    at: Time,
-    #[serde(borrow, rename = "model_id")]
-    model: Text<'a>,
+    struct ModelUsage<'a> {
+        #[serde(rename = "ts")]
+        at: Time,
+        #[serde(rename = "model_id")]
+        model: Text<'a>,
+    }
+
+    pub(super) struct Messages<'a> {
+        messages: List<Shape<Message<'a>>>,
+    }
+
+    struct Message<'a> {
+        role: Text<'a>,
+        /// Time of a message of the user's, or of the end of an answer.
+        #[serde(rename = "ts")]
+        at: Time,
+        content: List<Shape<Block<'a>>>,
+        #[serde(rename = "modelInfo")]
+        model_info: Shape<ModelInfo<'a>>,
+        metrics: Shape<Metrics>,
+    }
+
+    struct Block<'a> {
+        r#type: Text<'a>,
+    }
+
+    struct ModelInfo<'a> {
+        id: Text<'a>,
+        provider: Text<'a>,
+    }
+
+    #[derive(Clone, Copy)]
+    #[serde(rename_all = "camelCase")]
+    struct Metrics {
+        input_tokens: Count,
+        output_tokens: Count,
+        cache_read_tokens: Count,
+        cache_write_tokens: Count,
+        cost: Dollars,
+    }
 }
 
 /// Format of a session of the command line.
@@ -83,52 +112,6 @@ impl DocumentFormat for ClineSession {
             }
         }
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Messages<'a> {
-    #[serde(borrow)]
-    messages: List<Shape<Message<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    /// Time of a message of the user's, or of the end of an answer.
-    #[serde(rename = "ts")]
-    at: Time,
-    content: List<Shape<Block<'a>>>,
-    #[serde(rename = "modelInfo")]
-    model_info: Shape<ModelInfo<'a>>,
-    metrics: Shape<Metrics>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ModelInfo<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    provider: Text<'a>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metrics {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
-    cost: Dollars,
 }
 
 impl Message<'_> {

@@ -1,64 +1,123 @@
 //! Lines of a Codex rollout, with the fields that are read.
 
-use serde::Deserialize;
-
 use super::{Percent, Size, millis, open_until};
 use crate::base::{EntryId, Millis};
-use crate::read::input::{Count, List, Shape, Text};
+use crate::read::input::{Count, List, Shape, Text, lenient};
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    pub(super) timestamp: Text<'a>,
-    pub(super) r#type: Text<'a>,
-    pub(super) payload: Shape<Payload<'a>>,
-}
+lenient! {
+    pub(super) struct Line<'a> {
+        pub(super) timestamp: Text<'a>,
+        pub(super) r#type: Text<'a>,
+        pub(super) payload: Shape<Payload<'a>>,
+    }
 
-/// Payload with the fields of all line types.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Payload<'a> {
-    #[serde(borrow)]
-    pub(super) r#type: Text<'a>,
-    /// Thread id, in `session_meta` as the fields below.
-    pub(super) id: Text<'a>,
-    pub(super) session_id: Text<'a>,
-    pub(super) parent_thread_id: Text<'a>,
-    pub(super) forked_from_id: Text<'a>,
-    pub(super) source: Shape<ThreadSource<'a>>,
-    pub(super) cwd: Text<'a>,
-    pub(super) cli_version: Text<'a>,
-    pub(super) model_provider: Text<'a>,
-    /// Model of a turn.
-    pub(super) model: Text<'a>,
-    /// Effort of a turn, and its mode of working together with the user.
-    pub(super) effort: Text<'a>,
-    pub(super) collaboration_mode: Shape<CollaborationMode<'a>>,
-    /// Permissions of a turn, and the folders that they are about.
-    pub(super) approval_policy: Text<'a>,
-    pub(super) sandbox_policy: Shape<SandboxPolicy<'a>>,
-    pub(super) workspace_roots: List<Text<'a>>,
-    /// Settings of a thread.
-    pub(super) thread_settings: Shape<ThreadSettings<'a>>,
-    /// Author of a message, and its content.
-    pub(super) role: Text<'a>,
-    pub(super) content: Size,
-    /// Id of a tool's call, in the call and in its result.
-    pub(super) call_id: Text<'a>,
-    pub(super) name: Text<'a>,
-    pub(super) output: Size,
-    /// Summary of a compaction; the history is everything that is sent from then on.
-    pub(super) message: Size,
-    #[serde(rename = "replacement_history")]
-    pub(super) history: Size,
-    /// Usage in a `token_count` event.
-    pub(super) info: Shape<UsageInfo>,
-    /// Usage in a `token_usage_record`.
-    pub(super) usage: Shape<TokenUsage>,
-    pub(super) response_id: Text<'a>,
-    /// Used share of the plan's limits, in a `token_count` event.
-    pub(super) rate_limits: Shape<RateLimits<'a>>,
+    /// Payload with the fields of all line types.
+    pub(super) struct Payload<'a> {
+        pub(super) r#type: Text<'a>,
+        /// Thread id, in `session_meta` as the fields below.
+        pub(super) id: Text<'a>,
+        pub(super) session_id: Text<'a>,
+        pub(super) parent_thread_id: Text<'a>,
+        pub(super) forked_from_id: Text<'a>,
+        pub(super) source: Shape<ThreadSource<'a>>,
+        pub(super) cwd: Text<'a>,
+        pub(super) cli_version: Text<'a>,
+        pub(super) model_provider: Text<'a>,
+        /// Model of a turn.
+        pub(super) model: Text<'a>,
+        /// Effort of a turn, and its mode of working together with the user.
+        pub(super) effort: Text<'a>,
+        pub(super) collaboration_mode: Shape<CollaborationMode<'a>>,
+        /// Permissions of a turn, and the folders that they are about.
+        pub(super) approval_policy: Text<'a>,
+        pub(super) sandbox_policy: Shape<SandboxPolicy<'a>>,
+        pub(super) workspace_roots: List<Text<'a>>,
+        /// Settings of a thread.
+        pub(super) thread_settings: Shape<ThreadSettings<'a>>,
+        /// Author of a message, and its content.
+        pub(super) role: Text<'a>,
+        pub(super) content: Size,
+        /// Id of a tool's call, in the call and in its result.
+        pub(super) call_id: Text<'a>,
+        pub(super) name: Text<'a>,
+        pub(super) output: Size,
+        /// Summary of a compaction; the history is everything that is sent from then on.
+        pub(super) message: Size,
+        #[serde(rename = "replacement_history")]
+        pub(super) history: Size,
+        /// Usage in a `token_count` event.
+        pub(super) info: Shape<UsageInfo>,
+        /// Usage in a `token_usage_record`.
+        pub(super) usage: Shape<TokenUsage>,
+        pub(super) response_id: Text<'a>,
+        /// Used share of the plan's limits, in a `token_count` event.
+        pub(super) rate_limits: Shape<RateLimits<'a>>,
+    }
+
+    pub(super) struct CollaborationMode<'a> {
+        pub(super) mode: Text<'a>,
+    }
+
+    pub(super) struct SandboxPolicy<'a> {
+        pub(super) r#type: Text<'a>,
+    }
+
+    pub(super) struct ThreadSettings<'a> {
+        pub(super) service_tier: Text<'a>,
+    }
+
+    /// Origin of a thread that no user started.
+    pub(super) struct ThreadSource<'a> {
+        pub(super) subagent: Shape<SubAgent<'a>>,
+    }
+
+    pub(super) struct SubAgent<'a> {
+        pub(super) thread_spawn: Shape<ThreadSpawn<'a>>,
+    }
+
+    pub(super) struct ThreadSpawn<'a> {
+        pub(super) parent_thread_id: Text<'a>,
+    }
+
+    pub(super) struct UsageInfo {
+        pub(super) total_token_usage: Shape<TokenUsage>,
+        pub(super) last_token_usage: Shape<TokenUsage>,
+    }
+
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    pub(super) struct TokenUsage {
+        #[serde(rename = "input_tokens")]
+        pub(super) input: Count,
+        #[serde(rename = "cached_input_tokens")]
+        pub(super) cached: Count,
+        #[serde(rename = "cache_write_input_tokens")]
+        pub(super) written: Count,
+        #[serde(rename = "output_tokens")]
+        pub(super) output: Count,
+        #[serde(rename = "reasoning_output_tokens")]
+        pub(super) reasoning: Count,
+    }
+
+    /// Limits of a plan: the window of one is longer than that of the other.
+    pub(super) struct RateLimits<'a> {
+        pub(super) limit_id: Text<'a>,
+        pub(super) plan_type: Text<'a>,
+        pub(super) primary: Shape<LimitWindow>,
+        pub(super) secondary: Shape<LimitWindow>,
+    }
+
+    #[derive(Clone, Copy)]
+    pub(super) struct LimitWindow {
+        #[serde(rename = "used_percent")]
+        pub(super) used: Percent,
+        #[serde(rename = "window_minutes")]
+        pub(super) minutes: Count,
+        /// End of the window, in seconds since 1970.
+        pub(super) resets_at: Count,
+        /// Time until the end of the window, in seconds, as older clients write it.
+        #[serde(rename = "resets_in_seconds")]
+        pub(super) resets_in: Count,
+    }
 }
 
 impl<'a> Payload<'a> {
@@ -82,71 +141,6 @@ impl<'a> Payload<'a> {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct CollaborationMode<'a> {
-    #[serde(borrow)]
-    pub(super) mode: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct SandboxPolicy<'a> {
-    #[serde(borrow)]
-    pub(super) r#type: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ThreadSettings<'a> {
-    #[serde(borrow)]
-    pub(super) service_tier: Text<'a>,
-}
-
-/// Origin of a thread that no user started.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ThreadSource<'a> {
-    #[serde(borrow)]
-    pub(super) subagent: Shape<SubAgent<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct SubAgent<'a> {
-    #[serde(borrow)]
-    pub(super) thread_spawn: Shape<ThreadSpawn<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ThreadSpawn<'a> {
-    #[serde(borrow)]
-    pub(super) parent_thread_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct UsageInfo {
-    pub(super) total_token_usage: Shape<TokenUsage>,
-    pub(super) last_token_usage: Shape<TokenUsage>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
-#[serde(default)]
-pub(super) struct TokenUsage {
-    #[serde(rename = "input_tokens")]
-    pub(super) input: Count,
-    #[serde(rename = "cached_input_tokens")]
-    pub(super) cached: Count,
-    #[serde(rename = "cache_write_input_tokens")]
-    pub(super) written: Count,
-    #[serde(rename = "output_tokens")]
-    pub(super) output: Count,
-    #[serde(rename = "reasoning_output_tokens")]
-    pub(super) reasoning: Count,
-}
-
 impl TokenUsage {
     /// Growth since an earlier total; `None` if a counter began anew.
     pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
@@ -162,31 +156,6 @@ impl TokenUsage {
             reasoning: added(|one| one.reasoning)?,
         })
     }
-}
-
-/// Limits of a plan: the window of one is longer than that of the other.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct RateLimits<'a> {
-    #[serde(borrow)]
-    pub(super) limit_id: Text<'a>,
-    pub(super) plan_type: Text<'a>,
-    pub(super) primary: Shape<LimitWindow>,
-    pub(super) secondary: Shape<LimitWindow>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct LimitWindow {
-    #[serde(rename = "used_percent")]
-    pub(super) used: Percent,
-    #[serde(rename = "window_minutes")]
-    pub(super) minutes: Count,
-    /// End of the window, in seconds since 1970.
-    pub(super) resets_at: Count,
-    /// Time until the end of the window, in seconds, as older clients write it.
-    #[serde(rename = "resets_in_seconds")]
-    pub(super) resets_in: Count,
 }
 
 impl LimitWindow {

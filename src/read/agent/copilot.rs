@@ -13,7 +13,7 @@ use super::{
     UNKNOWN_MODEL, Vendor, split, tokens,
 };
 use crate::base::{ByKey, Client, EntryId, Millis, Symbol, Tokens};
-use crate::read::input::{Count, Kind, Shape, Text, Usage};
+use crate::read::input::{Count, Kind, Shape, Text, Usage, lenient};
 
 /// State between two events of a session.
 #[derive(Default)]
@@ -191,38 +191,79 @@ fn shows_writes(vendor: Vendor, usage: &Usage) -> bool {
     vendor != Vendor::Anthropic || usage.prompt.written() > Tokens::ZERO
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    timestamp: Time,
-    r#type: Text<'a>,
-    data: Shape<Data<'a>>,
-}
+lenient! {
+    pub(super) struct Line<'a> {
+        id: Text<'a>,
+        timestamp: Time,
+        r#type: Text<'a>,
+        data: Shape<Data<'a>>,
+    }
 
-/// Data with the fields of all event types.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Data<'a> {
-    /// Session id, at a start or a resumption.
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    copilot_version: Text<'a>,
-    context: Shape<Context<'a>>,
-    selected_model: Text<'a>,
-    start_time: Time,
-    resume_time: Time,
-    /// Model, at a change of the model.
-    new_model: Text<'a>,
-    /// Usage of a compaction.
-    compaction_tokens_used: Shape<Compaction<'a>>,
-    /// Sums by model, at a shutdown.
-    model_metrics: Shape<ByKey<String, Shape<Metrics>>>,
-    /// Sums of all models by kind of token, and the model at the end, where no sums by model are written.
-    token_details: Shape<ByKey<String, Shape<TokenDetail>>>,
-    current_model: Text<'a>,
-    events_file_size_bytes: Count,
+    /// Data with the fields of all event types.
+    #[serde(rename_all = "camelCase")]
+    struct Data<'a> {
+        /// Session id, at a start or a resumption.
+        session_id: Text<'a>,
+        copilot_version: Text<'a>,
+        context: Shape<Context<'a>>,
+        selected_model: Text<'a>,
+        start_time: Time,
+        resume_time: Time,
+        /// Model, at a change of the model.
+        new_model: Text<'a>,
+        /// Usage of a compaction.
+        compaction_tokens_used: Shape<Compaction<'a>>,
+        /// Sums by model, at a shutdown.
+        model_metrics: Shape<ByKey<String, Shape<Metrics>>>,
+        /// Sums of all models by kind of token, and the model at the end, where no sums by model are written.
+        token_details: Shape<ByKey<String, Shape<TokenDetail>>>,
+        current_model: Text<'a>,
+        events_file_size_bytes: Count,
+    }
+
+    #[derive(Clone, Copy)]
+    #[serde(rename_all = "camelCase")]
+    struct TokenDetail {
+        token_count: Count,
+    }
+
+    struct Context<'a> {
+        cwd: Text<'a>,
+    }
+
+    /// Usage of a compaction's request. Old versions use shorter names.
+    #[serde(rename_all = "camelCase")]
+    struct Compaction<'a> {
+        model: Text<'a>,
+        #[serde(alias = "input")]
+        input_tokens: Count,
+        #[serde(alias = "output")]
+        output_tokens: Count,
+        #[serde(alias = "cachedInput")]
+        cache_read_tokens: Count,
+        cache_write_tokens: Count,
+        copilot_usage: Shape<Bill<'a>>,
+    }
+
+    struct Bill<'a> {
+        #[serde(rename = "tokenDetails")]
+        items: BillItems<'a>,
+        #[serde(rename = "totalNanoAiu")]
+        nano_aiu: Count,
+    }
+
+    /// Sums of one model.
+    struct Metrics {
+        requests: Shape<Requests>,
+        usage: Shape<SummedUsage>,
+        /// Charge for the requests, in billionths of an AI unit.
+        #[serde(rename = "totalNanoAiu")]
+        nano_aiu: Count,
+    }
+
+    struct Requests {
+        count: Count,
+    }
 }
 
 impl Data<'_> {
@@ -238,35 +279,6 @@ impl Data<'_> {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct TokenDetail {
-    token_count: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Context<'a> {
-    #[serde(borrow)]
-    cwd: Text<'a>,
-}
-
-/// Usage of a compaction's request. Old versions use shorter names.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Compaction<'a> {
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(alias = "input")]
-    input_tokens: Count,
-    #[serde(alias = "output")]
-    output_tokens: Count,
-    #[serde(alias = "cachedInput")]
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
-    copilot_usage: Shape<Bill<'a>>,
-}
-
 impl Compaction<'_> {
     fn usage(&self) -> Result<Usage, Rejected> {
         let bill = self.copilot_usage.0.as_ref();
@@ -279,32 +291,6 @@ impl Compaction<'_> {
         let output = output.ok_or((Kind::MissingUsage, "the report is not complete"))?;
         Ok(Usage { prompt, output, ..Usage::default() })
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Bill<'a> {
-    #[serde(borrow, rename = "tokenDetails")]
-    items: BillItems<'a>,
-    #[serde(rename = "totalNanoAiu")]
-    nano_aiu: Count,
-}
-
-/// Sums of one model.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Metrics {
-    requests: Shape<Requests>,
-    usage: Shape<SummedUsage>,
-    /// Charge for the requests, in billionths of an AI unit.
-    #[serde(rename = "totalNanoAiu")]
-    nano_aiu: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Requests {
-    count: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -6,14 +6,13 @@
 //! billed all the same. There are no writes, and the requests of compressions are not recorded.
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chat::{Chat, ChatTokens, Known, Side};
 use super::qwen::Part;
 use super::{AgentFile, DocumentFormat, FirstObject, Layout, LineFormat, Rejected, Size, Time};
 use crate::base::EntryId;
-use crate::read::input::{List, Listed, Shape, Text};
+use crate::read::input::{List, Listed, Shape, Text, lenient};
 
 /// Chat as one document.
 pub(super) struct GeminiDocument;
@@ -102,34 +101,39 @@ impl GeminiLines {
 /// Phrases of the client's notice that the next request has a shorter history.
 pub(crate) const COMPRESSIONS: [&str; 2] = ["compressed from", "compressed context"];
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Document<'a> {
-    #[serde(borrow, rename = "sessionId")]
-    session: Text<'a>,
-    kind: Text<'a>,
-    messages: Listed<Shape<Message<'a>>>,
-}
+lenient! {
+    pub(super) struct Document<'a> {
+        #[serde(rename = "sessionId")]
+        session: Text<'a>,
+        kind: Text<'a>,
+        messages: Listed<Shape<Message<'a>>>,
+    }
 
-/// Message; as a line also a header, or a change of the chat.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Message<'a> {
-    #[serde(borrow, rename = "sessionId")]
-    session: Text<'a>,
-    kind: Text<'a>,
-    #[serde(rename = "$set")]
-    set: Shape<Document<'a>>,
-    #[serde(rename = "$rewindTo")]
-    rewind_to: Text<'a>,
-    id: Text<'a>,
-    r#type: Text<'a>,
-    timestamp: Time,
-    model: Text<'a>,
-    content: Option<&'a RawValue>,
-    tokens: Shape<ChatTokens>,
-    #[serde(rename = "toolCalls")]
-    calls: List<Shape<ToolCall<'a>>>,
+    /// Message; as a line also a header, or a change of the chat.
+    pub(super) struct Message<'a> {
+        #[serde(rename = "sessionId")]
+        session: Text<'a>,
+        kind: Text<'a>,
+        #[serde(rename = "$set")]
+        set: Shape<Document<'a>>,
+        #[serde(rename = "$rewindTo")]
+        rewind_to: Text<'a>,
+        id: Text<'a>,
+        r#type: Text<'a>,
+        timestamp: Time,
+        model: Text<'a>,
+        content: Option<&'a RawValue>,
+        tokens: Shape<ChatTokens>,
+        #[serde(rename = "toolCalls")]
+        calls: List<Shape<ToolCall<'a>>>,
+    }
+
+    /// Call of a tool with its result.
+    struct ToolCall<'a> {
+        timestamp: Time,
+        name: Text<'a>,
+        result: List<Shape<Part<'a>>>,
+    }
 }
 
 impl Message<'_> {
@@ -160,16 +164,6 @@ impl Message<'_> {
     fn tells_of_compression(&self) -> bool {
         self.content.is_some_and(|text| COMPRESSIONS.iter().any(|words| text.get().contains(words)))
     }
-}
-
-/// Call of a tool with its result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ToolCall<'a> {
-    timestamp: Time,
-    #[serde(borrow)]
-    name: Text<'a>,
-    result: List<Shape<Part<'a>>>,
 }
 
 impl ToolCall<'_> {

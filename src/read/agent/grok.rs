@@ -7,14 +7,13 @@
 
 use percent_encoding::percent_decode_str;
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 
 use super::{
     AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Time, split,
     tell_nothing, tokens,
 };
 use crate::base::{ByKey, Client, EntryId, Millis, Symbol};
-use crate::read::input::{Count, Kind, Shape, Text, Usage};
+use crate::read::input::{Count, Kind, Shape, Text, Usage, lenient};
 
 /// Rejection of a number of calls beyond that of any turn.
 const IMPOSSIBLE: Rejected = (Kind::InvalidUsage, "a number of calls that cannot be one");
@@ -181,53 +180,62 @@ fn project(file: &mut AgentFile) -> Option<Symbol> {
     Some(file.symbols.intern(&path))
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    timestamp: Time,
-    #[serde(borrow)]
-    params: Shape<Params<'a>>,
-}
+lenient! {
+    pub(super) struct Line<'a> {
+        timestamp: Time,
+        params: Shape<Params<'a>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Params<'a> {
-    #[serde(borrow, rename = "sessionId")]
-    session: Text<'a>,
-    #[serde(rename = "_meta")]
-    meta: Shape<Meta>,
-    update: Shape<Update<'a>>,
-}
+    struct Params<'a> {
+        #[serde(rename = "sessionId")]
+        session: Text<'a>,
+        #[serde(rename = "_meta")]
+        meta: Shape<Meta>,
+        update: Shape<Update<'a>>,
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Meta {
-    #[serde(rename = "agentTimestampMs")]
-    at: Time,
-}
+    #[derive(Clone, Copy)]
+    struct Meta {
+        #[serde(rename = "agentTimestampMs")]
+        at: Time,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Update<'a> {
-    #[serde(borrow, rename = "sessionUpdate")]
-    kind: Text<'a>,
-    #[serde(rename = "prompt_id")]
-    prompt: Text<'a>,
-    usage: Shape<TurnUsage>,
-}
+    struct Update<'a> {
+        #[serde(rename = "sessionUpdate")]
+        kind: Text<'a>,
+        #[serde(rename = "prompt_id")]
+        prompt: Text<'a>,
+        usage: Shape<TurnUsage>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct TurnUsage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cached_read_tokens: Count,
-    cache_creation_tokens: Count,
-    reasoning_tokens: Count,
-    #[serde(rename = "modelCalls")]
-    calls: Count,
-    #[serde(rename = "modelUsage")]
-    models: Shape<ByKey<String, Shape<ModelUsage>>>,
+    #[serde(rename_all = "camelCase")]
+    struct TurnUsage {
+        input_tokens: Count,
+        output_tokens: Count,
+        cached_read_tokens: Count,
+        cache_creation_tokens: Count,
+        reasoning_tokens: Count,
+        #[serde(rename = "modelCalls")]
+        calls: Count,
+        #[serde(rename = "modelUsage")]
+        models: Shape<ByKey<String, Shape<ModelUsage>>>,
+    }
+
+    #[derive(Clone, Copy)]
+    struct ModelUsage {
+        #[serde(rename = "inputTokens")]
+        input: Count,
+        #[serde(rename = "outputTokens")]
+        output: Count,
+        #[serde(rename = "cachedReadTokens")]
+        read: Count,
+        #[serde(rename = "cacheCreationTokens")]
+        written: Count,
+        #[serde(rename = "reasoningTokens")]
+        reasoning: Count,
+        #[serde(rename = "modelCalls")]
+        calls: Count,
+    }
 }
 
 impl TurnUsage {
@@ -242,23 +250,6 @@ impl TurnUsage {
             calls: self.calls,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct ModelUsage {
-    #[serde(rename = "inputTokens")]
-    input: Count,
-    #[serde(rename = "outputTokens")]
-    output: Count,
-    #[serde(rename = "cachedReadTokens")]
-    read: Count,
-    #[serde(rename = "cacheCreationTokens")]
-    written: Count,
-    #[serde(rename = "reasoningTokens")]
-    reasoning: Count,
-    #[serde(rename = "modelCalls")]
-    calls: Count,
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! `session` is work outside of turns: the request of a compaction.
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 
 use super::tree::Branch;
 use super::{
@@ -13,7 +12,7 @@ use super::{
     Vendor, parts, read_if_any, tell_nothing, tokens,
 };
 use crate::base::{Client, EntryId, Millis, Symbol};
-use crate::read::input::{Count, Shape, Text, Usage};
+use crate::read::input::{Count, Shape, Text, Usage, lenient};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Types of the lines that files of Kimi Code begin with.
@@ -267,38 +266,96 @@ fn session(file: &mut AgentFile) -> Option<Symbol> {
     file.session_of_folder(of_code.unwrap_or(0))
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    time: Time,
-    timestamp: Time,
-    message: Shape<Message<'a>>,
-    model: Text<'a>,
-    #[serde(rename = "modelAlias")]
-    alias: Text<'a>,
-    provider: Text<'a>,
-    cwd: Text<'a>,
-    usage: Shape<KimiUsage>,
-    #[serde(rename = "usageScope")]
-    scope: Text<'a>,
-    /// Addition of Kimi Code to a context.
-    event: Shape<LoopEvent<'a>>,
-    /// Text that replaces the compacted messages.
-    summary: Size,
-    memory: Size,
-}
+lenient! {
+    pub(super) struct Line<'a> {
+        r#type: Text<'a>,
+        time: Time,
+        timestamp: Time,
+        message: Shape<Message<'a>>,
+        model: Text<'a>,
+        #[serde(rename = "modelAlias")]
+        alias: Text<'a>,
+        provider: Text<'a>,
+        cwd: Text<'a>,
+        usage: Shape<KimiUsage>,
+        #[serde(rename = "usageScope")]
+        scope: Text<'a>,
+        /// Addition of Kimi Code to a context.
+        event: Shape<LoopEvent<'a>>,
+        /// Text that replaces the compacted messages.
+        summary: Size,
+        memory: Size,
+    }
 
-/// Message of Kimi CLI, or one that Kimi Code adds to a context.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    payload: Shape<Payload<'a>>,
-    role: Text<'a>,
-    content: Size,
+    /// Message of Kimi CLI, or one that Kimi Code adds to a context.
+    struct Message<'a> {
+        r#type: Text<'a>,
+        payload: Shape<Payload<'a>>,
+        role: Text<'a>,
+        content: Size,
+    }
+
+    /// Part of a Kimi Code answer, or a tool's result.
+    struct LoopEvent<'a> {
+        r#type: Text<'a>,
+        #[serde(rename = "toolCallId")]
+        call: Text<'a>,
+        name: Text<'a>,
+        result: Size,
+    }
+
+    struct Payload<'a> {
+        #[serde(rename = "token_usage")]
+        usage: Shape<KimiUsage>,
+        #[serde(rename = "message_id")]
+        message: Text<'a>,
+        /// Agent of a sub-agent's event, or else the call that began it.
+        #[serde(rename = "agent_id")]
+        agent: Text<'a>,
+        #[serde(rename = "parent_tool_call_id")]
+        call: Text<'a>,
+        /// Call, under its name in older versions.
+        #[serde(rename = "task_tool_call_id")]
+        task: Text<'a>,
+        event: Shape<Event<'a>>,
+        /// Prompt of a turn.
+        user_input: Size,
+        /// Id of a tool's call.
+        id: Text<'a>,
+        function: Shape<Function<'a>>,
+        /// Call that a tool's result answers.
+        #[serde(rename = "tool_call_id")]
+        called: Text<'a>,
+        return_value: Size,
+    }
+
+    struct Function<'a> {
+        name: Text<'a>,
+    }
+
+    /// Message inside a sub-agent's event. There is only one level.
+    struct Event<'a> {
+        r#type: Text<'a>,
+        payload: Shape<EventPayload<'a>>,
+    }
+
+    struct EventPayload<'a> {
+        #[serde(rename = "token_usage")]
+        usage: Shape<KimiUsage>,
+        #[serde(rename = "message_id")]
+        message: Text<'a>,
+    }
+
+    #[derive(Clone, Copy)]
+    struct KimiUsage {
+        #[serde(alias = "input_other", rename = "inputOther")]
+        other: Count,
+        output: Count,
+        #[serde(alias = "input_cache_read", rename = "inputCacheRead")]
+        read: Count,
+        #[serde(alias = "input_cache_creation", rename = "inputCacheCreation")]
+        written: Count,
+    }
 }
 
 impl Message<'_> {
@@ -314,18 +371,6 @@ impl Message<'_> {
     }
 }
 
-/// Part of a Kimi Code answer, or a tool's result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct LoopEvent<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    #[serde(rename = "toolCallId")]
-    call: Text<'a>,
-    name: Text<'a>,
-    result: Size,
-}
-
 impl LoopEvent<'_> {
     fn bring(&self, tools: &mut Tools, branch: &mut Branch, file: &mut AgentFile) {
         let call = self.call.as_str().map(EntryId::of);
@@ -336,33 +381,6 @@ impl LoopEvent<'_> {
             file.bring(&mut branch.happened, ContentSource::Tool(tool), self.result);
         }
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Payload<'a> {
-    #[serde(rename = "token_usage")]
-    usage: Shape<KimiUsage>,
-    #[serde(borrow, rename = "message_id")]
-    message: Text<'a>,
-    /// Agent of a sub-agent's event, or else the call that began it.
-    #[serde(rename = "agent_id")]
-    agent: Text<'a>,
-    #[serde(rename = "parent_tool_call_id")]
-    call: Text<'a>,
-    /// Call, under its name in older versions.
-    #[serde(rename = "task_tool_call_id")]
-    task: Text<'a>,
-    event: Shape<Event<'a>>,
-    /// Prompt of a turn.
-    user_input: Size,
-    /// Id of a tool's call.
-    id: Text<'a>,
-    function: Shape<Function<'a>>,
-    /// Call that a tool's result answers.
-    #[serde(rename = "tool_call_id")]
-    called: Text<'a>,
-    return_value: Size,
 }
 
 impl Payload<'_> {
@@ -386,43 +404,6 @@ impl Payload<'_> {
             _ => {}
         }
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-}
-
-/// Message inside a sub-agent's event. There is only one level.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Event<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    payload: Shape<EventPayload<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct EventPayload<'a> {
-    #[serde(rename = "token_usage")]
-    usage: Shape<KimiUsage>,
-    #[serde(borrow, rename = "message_id")]
-    message: Text<'a>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct KimiUsage {
-    #[serde(alias = "input_other", rename = "inputOther")]
-    other: Count,
-    output: Count,
-    #[serde(alias = "input_cache_read", rename = "inputCacheRead")]
-    read: Count,
-    #[serde(alias = "input_cache_creation", rename = "inputCacheCreation")]
-    written: Count,
 }
 
 impl KimiUsage {

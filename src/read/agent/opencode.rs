@@ -4,7 +4,6 @@
 //! count only if it has no such part. The input leaves out the tokens read and written. The output
 //! includes the reasoning or leaves it out, by version: the total decides.
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{
@@ -12,7 +11,7 @@ use super::{
     Size, Time, parts, tell_nothing, tokens,
 };
 use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
-use crate::read::input::{Count, Flag, Kind, List, Shape, Text, Usage};
+use crate::read::input::{Count, Flag, Kind, List, Shape, Text, Usage, lenient};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Providers that report writes. A zero from others may mean anything.
@@ -268,51 +267,91 @@ fn identity(model: &str, created: Millis, usage: &Usage) -> EntryId {
     EntryId::of(&format!("opencode:{created}:{model}:{input}:{output}:{read}:{write}"))
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Export<'a> {
-    #[serde(borrow)]
-    info: Shape<SessionInfo<'a>>,
-    messages: List<Shape<Message<'a>>>,
-}
+lenient! {
+    pub(super) struct Export<'a> {
+        info: Shape<SessionInfo<'a>>,
+        messages: List<Shape<Message<'a>>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct SessionInfo<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    /// Session that started it.
-    #[serde(rename = "parentID")]
-    parent_id: Text<'a>,
-    directory: Text<'a>,
-    version: Text<'a>,
-}
+    struct SessionInfo<'a> {
+        id: Text<'a>,
+        /// Session that started it.
+        #[serde(rename = "parentID")]
+        parent_id: Text<'a>,
+        directory: Text<'a>,
+        version: Text<'a>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    info: Shape<MessageInfo<'a>>,
-    parts: List<Shape<Part<'a>>>,
-}
+    struct Message<'a> {
+        info: Shape<MessageInfo<'a>>,
+        parts: List<Shape<Part<'a>>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct MessageInfo<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(rename = "sessionID")]
-    session_id: Text<'a>,
-    #[serde(rename = "providerID")]
-    pub(super) provider_id: Text<'a>,
-    #[serde(rename = "modelID")]
-    pub(super) model_id: Text<'a>,
-    mode: Text<'a>,
-    path: Shape<Folder<'a>>,
-    pub(super) summary: Flag,
-    pub(super) error: Shape<IgnoredAny>,
-    pub(super) time: Shape<Times>,
-    pub(super) tokens: Shape<TokenUsage>,
+    pub(super) struct MessageInfo<'a> {
+        role: Text<'a>,
+        #[serde(rename = "sessionID")]
+        session_id: Text<'a>,
+        #[serde(rename = "providerID")]
+        pub(super) provider_id: Text<'a>,
+        #[serde(rename = "modelID")]
+        pub(super) model_id: Text<'a>,
+        mode: Text<'a>,
+        path: Shape<Folder<'a>>,
+        pub(super) summary: Flag,
+        pub(super) error: Shape<IgnoredAny>,
+        pub(super) time: Shape<Times>,
+        pub(super) tokens: Shape<TokenUsage>,
+    }
+
+    struct Folder<'a> {
+        cwd: Text<'a>,
+    }
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Times {
+        pub(super) created: Time,
+        completed: Time,
+        /// End of the answer; in 2.0 and later.
+        pub(super) streamed: Time,
+        /// End of a part.
+        end: Time,
+    }
+
+    pub(super) struct Part<'a> {
+        r#type: Text<'a>,
+        synthetic: Flag,
+        text: Size,
+        /// Media type of a file.
+        mime: Text<'a>,
+        /// Name of a tool.
+        tool: Text<'a>,
+        time: Shape<Times>,
+        /// State of a tool's call.
+        state: Shape<ToolState>,
+        /// Usage of a step.
+        tokens: Shape<TokenUsage>,
+    }
+
+    struct ToolState {
+        output: Size,
+        error: Size,
+        time: Shape<Times>,
+    }
+
+    #[derive(Clone, Copy)]
+    pub(super) struct TokenUsage {
+        total: Count,
+        input: Count,
+        output: Count,
+        reasoning: Count,
+        cache: Shape<CacheUsage>,
+    }
+
+    #[derive(Clone, Copy)]
+    struct CacheUsage {
+        read: Count,
+        write: Count,
+    }
 }
 
 impl MessageInfo<'_> {
@@ -324,42 +363,6 @@ impl MessageInfo<'_> {
     fn is_broken_off(&self) -> bool {
         self.error.0.is_some() || self.time.0.unwrap_or_default().completed.0.is_none()
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Folder<'a> {
-    #[serde(borrow)]
-    cwd: Text<'a>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Times {
-    pub(super) created: Time,
-    completed: Time,
-    /// End of the answer; in 2.0 and later.
-    pub(super) streamed: Time,
-    /// End of a part.
-    end: Time,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Part<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    synthetic: Flag,
-    text: Size,
-    /// Media type of a file.
-    mime: Text<'a>,
-    /// Name of a tool.
-    tool: Text<'a>,
-    time: Shape<Times>,
-    /// State of a tool's call.
-    state: Shape<ToolState>,
-    /// Usage of a step.
-    tokens: Shape<TokenUsage>,
 }
 
 impl Part<'_> {
@@ -378,31 +381,6 @@ impl Part<'_> {
         let of_tool = self.state.0.as_ref().and_then(|state| state.time.0.as_ref());
         self.time.0.as_ref().or(of_tool).and_then(|times| times.end.0)
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ToolState {
-    output: Size,
-    error: Size,
-    time: Shape<Times>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct TokenUsage {
-    total: Count,
-    input: Count,
-    output: Count,
-    reasoning: Count,
-    cache: Shape<CacheUsage>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct CacheUsage {
-    read: Count,
-    write: Count,
 }
 
 impl TokenUsage {

@@ -7,15 +7,13 @@
 //! to an output that includes it: `totalTokens` always reveals the former, and the latter if it is the
 //! service's own figure.
 
-use serde::Deserialize;
-
 use super::tree::{Branch, Parent, Tree};
 use super::{
     AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Size, Time,
     Vendor, parts, read_if_any, tell_nothing, tokens,
 };
 use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
-use crate::read::input::{Count, Dollars, Kind, PromptSplit, Shape, Text, Usage};
+use crate::read::input::{Count, Dollars, Kind, PromptSplit, Shape, Text, Usage, lenient};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Folders in which `OpenClaw` keeps sessions of Pi's form.
@@ -187,45 +185,61 @@ fn is_in_openclaws_folder(file: &AgentFile) -> bool {
     file.folders.iter().any(|folder| OPENCLAW_FOLDERS.contains(&folder.as_str()))
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    id: Text<'a>,
-    #[serde(rename = "parentId")]
-    parent: Parent<'a>,
-    timestamp: Time,
-    cwd: Text<'a>,
-    /// Kind of an extension's entry.
-    #[serde(rename = "customType")]
-    custom_type: Text<'a>,
-    message: Shape<Message<'a>>,
-    /// Usage of a compaction, and its summary.
-    usage: Shape<PiUsage>,
-    summary: Size,
-}
+lenient! {
+    pub(super) struct Line<'a> {
+        r#type: Text<'a>,
+        id: Text<'a>,
+        #[serde(rename = "parentId")]
+        parent: Parent<'a>,
+        timestamp: Time,
+        cwd: Text<'a>,
+        /// Kind of an extension's entry.
+        #[serde(rename = "customType")]
+        custom_type: Text<'a>,
+        message: Shape<Message<'a>>,
+        /// Usage of a compaction, and its summary.
+        usage: Shape<PiUsage>,
+        summary: Size,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    provider: Text<'a>,
-    model: Text<'a>,
-    timestamp: Time,
-    #[serde(rename = "stopReason")]
-    stop_reason: Text<'a>,
-    usage: Shape<PiUsage>,
-    #[serde(rename = "responseId")]
-    response: Text<'a>,
-    content: Size,
-    /// Name of the tool that has the result.
-    #[serde(rename = "toolName")]
-    tool: Text<'a>,
-    /// Command of the user's, and its output.
-    command: Size,
-    output: Size,
+    struct Message<'a> {
+        role: Text<'a>,
+        provider: Text<'a>,
+        model: Text<'a>,
+        timestamp: Time,
+        #[serde(rename = "stopReason")]
+        stop_reason: Text<'a>,
+        usage: Shape<PiUsage>,
+        #[serde(rename = "responseId")]
+        response: Text<'a>,
+        content: Size,
+        /// Name of the tool that has the result.
+        #[serde(rename = "toolName")]
+        tool: Text<'a>,
+        /// Command of the user's, and its output.
+        command: Size,
+        output: Size,
+    }
+
+    #[derive(Clone, Copy)]
+    #[serde(rename_all = "camelCase")]
+    struct PiUsage {
+        input: Count,
+        output: Count,
+        cache_read: Count,
+        cache_write: Count,
+        #[serde(rename = "cacheWrite1h")]
+        cache_write_1h: Count,
+        reasoning: Count,
+        total_tokens: Count,
+        /// Cost at Pi's own prices.
+        cost: Shape<PiCost>,
+    }
+
+    #[derive(Clone, Copy)]
+    struct PiCost {
+        total: Dollars,
+    }
 }
 
 impl Message<'_> {
@@ -238,27 +252,6 @@ impl Message<'_> {
             _ => ContentSource::Text(ContentKind::Reminder),
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct PiUsage {
-    input: Count,
-    output: Count,
-    cache_read: Count,
-    cache_write: Count,
-    #[serde(rename = "cacheWrite1h")]
-    cache_write_1h: Count,
-    reasoning: Count,
-    total_tokens: Count,
-    /// Cost at Pi's own prices.
-    cost: Shape<PiCost>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct PiCost {
-    total: Dollars,
 }
 
 impl PiUsage {

@@ -5,7 +5,6 @@
 //! otherwise. Results of the service's own tools are further tokens of the prompt. A line of telemetry
 //! repeats each answer and does not count.
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::tree::{Branch, Parent, Tree};
@@ -14,7 +13,7 @@ use super::{
     read_if_any, split, tell_nothing, tokens,
 };
 use crate::base::{Client, EntryId, Tokens};
-use crate::read::input::{Count, JsonLength, Kind, List, Shape, Text, Usage};
+use crate::read::input::{Count, JsonLength, Kind, List, Shape, Text, Usage, lenient};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// State between two lines of a session.
@@ -100,42 +99,57 @@ fn answer(line: &Line<'_>, branch: &mut Branch, file: &mut AgentFile) -> Result<
     Ok(())
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    subtype: Text<'a>,
-    uuid: Text<'a>,
-    #[serde(rename = "parentUuid")]
-    parent: Parent<'a>,
-    #[serde(rename = "sessionId")]
-    session: Text<'a>,
-    timestamp: Time,
-    cwd: Text<'a>,
-    version: Text<'a>,
-    model: Text<'a>,
-    message: Shape<Message<'a>>,
-    #[serde(rename = "usageMetadata")]
-    usage: Shape<QwenUsage>,
-}
+lenient! {
+    pub(super) struct Line<'a> {
+        r#type: Text<'a>,
+        subtype: Text<'a>,
+        uuid: Text<'a>,
+        #[serde(rename = "parentUuid")]
+        parent: Parent<'a>,
+        #[serde(rename = "sessionId")]
+        session: Text<'a>,
+        timestamp: Time,
+        cwd: Text<'a>,
+        version: Text<'a>,
+        model: Text<'a>,
+        message: Shape<Message<'a>>,
+        #[serde(rename = "usageMetadata")]
+        usage: Shape<QwenUsage>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    parts: List<Shape<Part<'a>>>,
-}
+    struct Message<'a> {
+        parts: List<Shape<Part<'a>>>,
+    }
 
-/// Part of a message, in the form of Google's API.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Part<'a> {
-    text: Size,
-    #[serde(rename = "inlineData")]
-    media: Shape<IgnoredAny>,
-    #[serde(borrow, rename = "functionResponse")]
-    result: Shape<FunctionResponse<'a>>,
+    /// Part of a message, in the form of Google's API.
+    pub(super) struct Part<'a> {
+        text: Size,
+        #[serde(rename = "inlineData")]
+        media: Shape<IgnoredAny>,
+        #[serde(rename = "functionResponse")]
+        result: Shape<FunctionResponse<'a>>,
+    }
+
+    /// Result of a tool's call.
+    struct FunctionResponse<'a> {
+        name: Text<'a>,
+        response: JsonLength,
+    }
+
+    struct QwenUsage {
+        #[serde(rename = "promptTokenCount")]
+        prompt: Count,
+        #[serde(rename = "cachedContentTokenCount")]
+        cached: Count,
+        #[serde(rename = "candidatesTokenCount")]
+        candidates: Count,
+        #[serde(rename = "thoughtsTokenCount")]
+        thoughts: Count,
+        #[serde(rename = "toolUsePromptTokenCount")]
+        tool: Count,
+        #[serde(rename = "totalTokenCount")]
+        total: Count,
+    }
 }
 
 impl Part<'_> {
@@ -144,32 +158,6 @@ impl Part<'_> {
         let text = self.result.0.as_ref().map_or(0, |result| result.response.0);
         self.text.and(media).and(Size { text, media: 0 })
     }
-}
-
-/// Result of a tool's call.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct FunctionResponse<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    response: JsonLength,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct QwenUsage {
-    #[serde(rename = "promptTokenCount")]
-    prompt: Count,
-    #[serde(rename = "cachedContentTokenCount")]
-    cached: Count,
-    #[serde(rename = "candidatesTokenCount")]
-    candidates: Count,
-    #[serde(rename = "thoughtsTokenCount")]
-    thoughts: Count,
-    #[serde(rename = "toolUsePromptTokenCount")]
-    tool: Count,
-    #[serde(rename = "totalTokenCount")]
-    total: Count,
 }
 
 impl QwenUsage {

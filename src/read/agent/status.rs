@@ -4,14 +4,12 @@
 //! A line is such an object, or a part of it, with a `timestamp`: the output of
 //! `jq -c '{timestamp: (now | todate), rate_limits}'`.
 
-use serde::Deserialize;
-
 use super::{
     AgentFile, FirstObject, Layout, LimitReading, LineFormat, Percent, Rejected, Vendor, millis,
     open_until,
 };
 use crate::base::Millis;
-use crate::read::input::{Count, Shape, Text, moment};
+use crate::read::input::{Count, Shape, Text, lenient, moment};
 
 const HOUR: i64 = 60 * 60 * 1_000;
 
@@ -46,28 +44,25 @@ impl LineFormat for StatusLines {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    timestamp: Text<'a>,
-    rate_limits: Shape<Limits>,
-}
+lenient! {
+    pub(super) struct Line<'a> {
+        timestamp: Text<'a>,
+        rate_limits: Shape<Limits>,
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Limits {
-    five_hour: Shape<Window>,
-    seven_day: Shape<Window>,
-}
+    #[derive(Clone, Copy)]
+    struct Limits {
+        five_hour: Shape<Window>,
+        seven_day: Shape<Window>,
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Window {
-    #[serde(rename = "used_percentage")]
-    used: Percent,
-    /// End of the window, in seconds since 1970.
-    resets_at: Count,
+    #[derive(Clone, Copy)]
+    struct Window {
+        #[serde(rename = "used_percentage")]
+        used: Percent,
+        /// End of the window, in seconds since 1970.
+        resets_at: Count,
+    }
 }
 
 impl Window {

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::record::CacheControl;
 use crate::base::Refusal;
-use crate::read::input::{Flag, Listed, Shape, Text};
+use crate::read::input::{Flag, Listed, Shape, Text, lenient};
 
 /// Kind of a block, in the distinctions that the rules make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,39 +34,45 @@ impl BlockKind {
     }
 }
 
-/// Fields of a block that matter.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Block<'a> {
-    #[serde(borrow)]
-    pub(super) r#type: Text<'a>,
-    pub(super) name: Text<'a>,
-    cache_control: Shape<CacheControl<'a>>,
-    pub(super) defer_loading: Flag,
-    pub(super) text: Option<&'a RawValue>,
-    pub(super) thinking: Option<&'a RawValue>,
-    pub(super) signature: Option<&'a RawValue>,
-    pub(super) input: Option<&'a RawValue>,
-    pub(super) description: Option<&'a RawValue>,
-    pub(super) input_schema: Option<&'a RawValue>,
-    pub(super) tool_name: Text<'a>,
-    pub(super) id: Text<'a>,
-    pub(super) is_error: Flag,
-    pub(super) content: Option<&'a RawValue>,
-    pub(super) source: Shape<Source<'a>>,
-    citations: Shape<Citations>,
-    pub(super) tool_use_id: Text<'a>,
-    cache_reference: Text<'a>,
-    edits: Listed<Shape<Edit<'a>>>,
-}
+lenient! {
+    /// Fields of a block that matter.
+    pub(super) struct Block<'a> {
+        pub(super) r#type: Text<'a>,
+        pub(super) name: Text<'a>,
+        cache_control: Shape<CacheControl<'a>>,
+        pub(super) defer_loading: Flag,
+        pub(super) text: Option<&'a RawValue>,
+        pub(super) thinking: Option<&'a RawValue>,
+        pub(super) signature: Option<&'a RawValue>,
+        pub(super) input: Option<&'a RawValue>,
+        pub(super) description: Option<&'a RawValue>,
+        pub(super) input_schema: Option<&'a RawValue>,
+        pub(super) tool_name: Text<'a>,
+        pub(super) id: Text<'a>,
+        pub(super) is_error: Flag,
+        pub(super) content: Option<&'a RawValue>,
+        pub(super) source: Shape<Source<'a>>,
+        citations: Shape<Citations>,
+        pub(super) tool_use_id: Text<'a>,
+        cache_reference: Text<'a>,
+        edits: Listed<Shape<Edit<'a>>>,
+    }
 
-/// Deletion inside a `cache_edits` block.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Edit<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    cache_reference: Text<'a>,
+    /// Deletion inside a `cache_edits` block.
+    struct Edit<'a> {
+        r#type: Text<'a>,
+        cache_reference: Text<'a>,
+    }
+
+    pub(super) struct Source<'a> {
+        pub(super) r#type: Text<'a>,
+        pub(super) data: Text<'a>,
+        pub(super) content: Option<&'a RawValue>,
+    }
+
+    struct Citations {
+        enabled: Flag,
+    }
 }
 
 /// Block that is a text and nothing else.
@@ -86,21 +92,6 @@ pub(crate) fn plain_text(canonical: &str) -> Option<String> {
 /// Canonical bytes of a block with a text.
 pub(crate) fn text_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", serde_json::Value::from(text))
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Source<'a> {
-    #[serde(borrow)]
-    pub(super) r#type: Text<'a>,
-    pub(super) data: Text<'a>,
-    pub(super) content: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Citations {
-    enabled: Flag,
 }
 
 impl<'a> Block<'a> {

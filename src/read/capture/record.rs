@@ -13,7 +13,8 @@ use super::other_fields::OtherFields;
 use crate::base::{Millis, Ttl};
 use crate::read::answer::{Answer, Body};
 use crate::read::input::{
-    Listed, Number, Shape, Text, Usage, UsageObject, UsageProblem, only_value, read_usage, sifted,
+    Listed, Number, Shape, Text, Usage, UsageObject, UsageProblem, lenient, only_value, read_usage,
+    sifted,
 };
 
 /// Header that names beta features, in lower case.
@@ -36,23 +37,43 @@ pub(super) const WITHOUT_INFLUENCE: [&str; 8] = [
 /// Prefix of the fields that LiteLLM puts into a body that it logs. It does not send them.
 pub(super) const OF_LITELLM: &str = "litellm_";
 
-/// Line: a capture record, or an exchange in a claude-trace log.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Record<'a> {
-    #[serde(borrow)]
-    pub(super) timestamp: Text<'a>,
-    pub(super) response_started_at: Text<'a>,
-    pub(super) request_id: Text<'a>,
-    pub(super) message_id: Text<'a>,
-    pub(super) session_id: Text<'a>,
-    pub(super) agent_id: Text<'a>,
-    pub(super) scope: Text<'a>,
-    pub(super) request: Shape<Request<'a>>,
-    /// Headers of the request, if they were captured.
-    pub(super) headers: Option<&'a RawValue>,
-    pub(super) usage: Shape<UsageObject<'a>>,
-    pub(super) response: Shape<LoggedResponse<'a>>,
+lenient! {
+    /// Line: a capture record, or an exchange in a claude-trace log.
+    pub(super) struct Record<'a> {
+        pub(super) timestamp: Text<'a>,
+        pub(super) response_started_at: Text<'a>,
+        pub(super) request_id: Text<'a>,
+        pub(super) message_id: Text<'a>,
+        pub(super) session_id: Text<'a>,
+        pub(super) agent_id: Text<'a>,
+        pub(super) scope: Text<'a>,
+        pub(super) request: Shape<Request<'a>>,
+        /// Headers of the request, if they were captured.
+        pub(super) headers: Option<&'a RawValue>,
+        pub(super) usage: Shape<UsageObject<'a>>,
+        pub(super) response: Shape<LoggedResponse<'a>>,
+    }
+
+    /// Marker.
+    #[derive(Clone)]
+    pub(super) struct CacheControl<'a> {
+        r#type: Option<&'a RawValue>,
+        ttl: Option<&'a RawValue>,
+        pub(super) scope: Text<'a>,
+    }
+
+    struct Metadata<'a> {
+        user_id: Text<'a>,
+    }
+
+    /// Answer in a log.
+    pub(super) struct LoggedResponse<'a> {
+        pub(super) timestamp: Number,
+        pub(super) status_code: Number,
+        pub(super) body: Shape<Body<'a>>,
+        /// Event stream of a streamed answer.
+        pub(super) body_raw: Text<'a>,
+    }
 }
 
 /// Body of a request as sent; in a log, its wrapper.
@@ -117,16 +138,6 @@ pub(super) struct OutputConfig<'a> {
 
 sifted!(OutputConfig);
 
-/// Marker.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct CacheControl<'a> {
-    #[serde(borrow)]
-    r#type: Option<&'a RawValue>,
-    ttl: Option<&'a RawValue>,
-    pub(super) scope: Text<'a>,
-}
-
 impl CacheControl<'_> {
     /// Lifetime that it asks for.
     pub(super) fn lifetime(&self) -> Ttl {
@@ -149,31 +160,12 @@ pub(super) fn word(value: &RawValue) -> Option<Text<'_>> {
     serde_json::from_str(value.get()).ok()
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    user_id: Text<'a>,
-}
-
 impl Request<'_> {
     /// `metadata.user_id`.
     pub(super) fn user(&self) -> Option<String> {
         let metadata: Metadata<'_> = serde_json::from_str(self.metadata?.get()).ok()?;
         metadata.user_id.as_str().map(str::to_owned)
     }
-}
-
-/// Answer in a log.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct LoggedResponse<'a> {
-    pub(super) timestamp: Number,
-    pub(super) status_code: Number,
-    #[serde(borrow)]
-    pub(super) body: Shape<Body<'a>>,
-    /// Event stream of a streamed answer.
-    pub(super) body_raw: Text<'a>,
 }
 
 /// Id and usage of an answer.

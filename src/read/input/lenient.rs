@@ -56,6 +56,27 @@ macro_rules! default_for {
 
 pub(crate) use default_for;
 
+/// Defines structs of the members of an object that are read. Each of them may be missing.
+macro_rules! lenient {
+    () => {};
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($body:tt)* } $($others:tt)*) => {
+        #[derive(Debug, Default, serde::Deserialize)]
+        #[serde(default)]
+        $(#[$meta])*
+        $vis struct $name { $($body)* }
+        $crate::read::input::lenient! { $($others)* }
+    };
+    ($(#[$meta:meta])* $vis:vis struct $name:ident<'a> { $($body:tt)* } $($others:tt)*) => {
+        #[derive(Debug, Default, serde::Deserialize)]
+        #[serde(default, bound = "'de: 'a")]
+        $(#[$meta])*
+        $vis struct $name<'a> { $($body)* }
+        $crate::read::input::lenient! { $($others)* }
+    };
+}
+
+pub(crate) use lenient;
+
 /// Reads a list to its end.
 pub(crate) fn ignore_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
     // A list that is left before its end makes the whole text an error.

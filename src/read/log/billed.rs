@@ -11,13 +11,11 @@
 //!
 //! The output includes reasoning everywhere.
 
-use serde::Deserialize;
-
 use crate::base::Tokens;
 use crate::read::agent::{Rejected, tell_nothing, tokens};
 use crate::read::input::{
     Count, Kind, PriceTier, PromptSplit, ServiceTier, Shape, Text, Usage, UsageObject,
-    UsageProblem, only_value, read_usage,
+    UsageProblem, lenient, only_value, read_usage,
 };
 
 /// Billed usage, and the parts of it that are known.
@@ -185,50 +183,46 @@ fn told_first<const N: usize>(counts: [Count; N]) -> Count {
     counts.into_iter().find(is_told).unwrap_or_default()
 }
 
-/// Usage fields of all APIs.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct AnyUsage<'a> {
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    cache_creation: Shape<Lifetimes>,
-    cache_creation_token_details: Shape<Lifetimes>,
-    prompt_cache_hit_tokens: Count,
-    cached_tokens: Count,
-    prompt_tokens_details: Shape<PromptDetails>,
-    input_tokens_details: Shape<PromptDetails>,
-    completion_tokens_details: Shape<OutputDetails>,
-    output_tokens_details: Shape<OutputDetails>,
-    #[serde(borrow)]
-    speed: Text<'a>,
-    service_tier: Text<'a>,
-    inference_geo: Text<'a>,
-}
+lenient! {
+    /// Usage fields of all APIs.
+    struct AnyUsage<'a> {
+        prompt_tokens: Count,
+        completion_tokens: Count,
+        input_tokens: Count,
+        output_tokens: Count,
+        cache_read_input_tokens: Count,
+        cache_creation_input_tokens: Count,
+        cache_creation: Shape<Lifetimes>,
+        cache_creation_token_details: Shape<Lifetimes>,
+        prompt_cache_hit_tokens: Count,
+        cached_tokens: Count,
+        prompt_tokens_details: Shape<PromptDetails>,
+        input_tokens_details: Shape<PromptDetails>,
+        completion_tokens_details: Shape<OutputDetails>,
+        output_tokens_details: Shape<OutputDetails>,
+        speed: Text<'a>,
+        service_tier: Text<'a>,
+        inference_geo: Text<'a>,
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct PromptDetails {
-    cached_tokens: Count,
-    cache_creation_tokens: Count,
-    cache_write_tokens: Count,
-    cache_creation_token_details: Shape<Lifetimes>,
-}
+    #[derive(Clone, Copy)]
+    struct PromptDetails {
+        cached_tokens: Count,
+        cache_creation_tokens: Count,
+        cache_write_tokens: Count,
+        cache_creation_token_details: Shape<Lifetimes>,
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Lifetimes {
-    ephemeral_5m_input_tokens: Count,
-    ephemeral_1h_input_tokens: Count,
-}
+    #[derive(Clone, Copy)]
+    struct Lifetimes {
+        ephemeral_5m_input_tokens: Count,
+        ephemeral_1h_input_tokens: Count,
+    }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
-    reasoning_tokens: Count,
+    #[derive(Clone, Copy)]
+    struct OutputDetails {
+        reasoning_tokens: Count,
+    }
 }
 
 impl AnyUsage<'_> {

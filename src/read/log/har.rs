@@ -24,7 +24,7 @@ use crate::read::agent::{AgentRequest, Rejected};
 use crate::read::answer::{Answer, decoded};
 use crate::read::capture::{BETA_HEADER, CaptureOptions, is_messages_endpoint};
 use crate::read::input::{
-    Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,
+    Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, lenient, only_value,
 };
 
 /// Path to the entries.
@@ -176,71 +176,57 @@ fn model_of(path: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.into_owned())
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Entry<'a> {
-    #[serde(rename = "startedDateTime")]
-    started: Moment,
-    /// Duration of the exchange, in milliseconds.
-    time: Number,
-    #[serde(borrow)]
-    request: Shape<Request<'a>>,
-    response: Shape<Response<'a>>,
-    timings: Shape<Timings>,
-}
+lenient! {
+    struct Entry<'a> {
+        #[serde(rename = "startedDateTime")]
+        started: Moment,
+        /// Duration of the exchange, in milliseconds.
+        time: Number,
+        request: Shape<Request<'a>>,
+        response: Shape<Response<'a>>,
+        timings: Shape<Timings>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Request<'a> {
-    #[serde(borrow)]
-    method: Text<'a>,
-    url: Text<'a>,
-    headers: Betas,
-    #[serde(rename = "postData")]
-    post_data: Shape<Content<'a>>,
-}
+    struct Request<'a> {
+        method: Text<'a>,
+        url: Text<'a>,
+        headers: Betas,
+        #[serde(rename = "postData")]
+        post_data: Shape<Content<'a>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Response<'a> {
-    status: Number,
-    #[serde(borrow)]
-    content: Shape<Content<'a>>,
-}
+    struct Response<'a> {
+        status: Number,
+        content: Shape<Content<'a>>,
+    }
 
-/// Body of a request or of an answer.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Content<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
-    encoding: Text<'a>,
+    /// Body of a request or of an answer.
+    struct Content<'a> {
+        text: Text<'a>,
+        encoding: Text<'a>,
+    }
+
+    /// Phases of an exchange, in milliseconds; negative for a phase that did not occur.
+    #[derive(Clone, Copy)]
+    struct Timings {
+        blocked: Number,
+        dns: Number,
+        connect: Number,
+        send: Number,
+        wait: Number,
+    }
+
+    /// Fields of a request to `OpenAI` that are read.
+    struct Asked<'a> {
+        model: Text<'a>,
+        prompt_cache_key: Text<'a>,
+    }
 }
 
 impl Content<'_> {
     fn decoded(&self) -> Option<Cow<'_, str>> {
         decoded(self.text.as_str()?, &self.encoding)
     }
-}
-
-/// Phases of an exchange, in milliseconds; negative for a phase that did not occur.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Timings {
-    blocked: Number,
-    dns: Number,
-    connect: Number,
-    send: Number,
-    wait: Number,
-}
-
-/// Fields of a request to `OpenAI` that are read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Asked<'a> {
-    #[serde(borrow)]
-    model: Text<'a>,
-    prompt_cache_key: Text<'a>,
 }
 
 impl Asked<'_> {

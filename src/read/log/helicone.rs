@@ -10,7 +10,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::billed::{Billed, Prompt};
@@ -23,7 +22,7 @@ use crate::read::agent::{AgentRequest, FirstObject, Rejected};
 use crate::read::answer::Answer;
 use crate::read::capture::{CaptureOptions, is_messages_endpoint};
 use crate::read::input::{
-    Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,
+    Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, lenient, only_value,
 };
 
 /// Status codes of a successful answer.
@@ -172,39 +171,36 @@ fn text_of(body: Option<&RawValue>) -> Option<Cow<'_, str>> {
     json.starts_with('{').then_some(Cow::Borrowed(json))
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Row<'a> {
-    #[serde(borrow)]
-    request_id: Text<'a>,
-    request_created_at: Moment,
-    response_created_at: Moment,
-    response_status: Number,
-    request_path: Text<'a>,
-    target_url: Text<'a>,
-    provider: Text<'a>,
-    model: Text<'a>,
-    response_model: Text<'a>,
-    request_model: Text<'a>,
-    request_body: Option<&'a RawValue>,
-    response_body: Option<&'a RawValue>,
-    request_properties: Shape<Properties<'a>>,
-    properties: Shape<Properties<'a>>,
-    cache_reference_id: Text<'a>,
-    time_to_first_token: Number,
-    delay_ms: Number,
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    prompt_cache_read_tokens: Count,
-    prompt_cache_write_tokens: Count,
-}
+lenient! {
+    struct Row<'a> {
+        request_id: Text<'a>,
+        request_created_at: Moment,
+        response_created_at: Moment,
+        response_status: Number,
+        request_path: Text<'a>,
+        target_url: Text<'a>,
+        provider: Text<'a>,
+        model: Text<'a>,
+        response_model: Text<'a>,
+        request_model: Text<'a>,
+        request_body: Option<&'a RawValue>,
+        response_body: Option<&'a RawValue>,
+        request_properties: Shape<Properties<'a>>,
+        properties: Shape<Properties<'a>>,
+        cache_reference_id: Text<'a>,
+        time_to_first_token: Number,
+        delay_ms: Number,
+        prompt_tokens: Count,
+        completion_tokens: Count,
+        prompt_cache_read_tokens: Count,
+        prompt_cache_write_tokens: Count,
+    }
 
-/// Values of the client's `Helicone-Property-…` headers and of Helicone's own.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Properties<'a> {
-    #[serde(borrow, rename = "Helicone-Session-Id")]
-    session: Text<'a>,
+    /// Values of the client's `Helicone-Property-…` headers and of Helicone's own.
+    struct Properties<'a> {
+        #[serde(rename = "Helicone-Session-Id")]
+        session: Text<'a>,
+    }
 }
 
 impl Row<'_> {

@@ -22,7 +22,7 @@ use super::moment::Moment;
 use crate::read::agent::Rejected;
 use crate::read::answer::is_object;
 use crate::read::capture::session_of_user;
-use crate::read::input::{Count, Kind, Shape, Text, only_value};
+use crate::read::input::{Count, Kind, Shape, Text, lenient, only_value};
 
 /// Columns that are read.
 pub(super) const COLUMNS: [&str; 16] = [
@@ -94,37 +94,42 @@ pub(crate) const MARKS_OF_CHANGE: [&str; 2] = ["litellm_truncated", "redacted-by
 /// Prefixes of the ids of messages.
 const MESSAGE_IDS: [&str; 4] = ["msg_", "chatcmpl-", "resp_", "gen-"];
 
-/// Row of a spend log. Fields have the names of the table's columns.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct SpendRow<'a> {
-    #[serde(borrow)]
-    request_id: Text<'a>,
-    /// `request_id` of a payload.
-    id: Text<'a>,
-    call_type: Text<'a>,
-    #[serde(rename = "startTime")]
-    pub(super) start: Moment,
-    #[serde(rename = "endTime")]
-    pub(super) end: Moment,
-    #[serde(rename = "completionStartTime")]
-    pub(super) answered: Moment,
-    model: Text<'a>,
-    custom_llm_provider: Text<'a>,
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    session_id: Text<'a>,
-    /// `session_id` of a payload.
-    trace_id: Text<'a>,
-    end_user: Text<'a>,
-    cache_hit: Option<&'a RawValue>,
-    /// `cache_hit` in a table.
-    #[serde(skip)]
-    cache_hit_cell: Text<'a>,
-    status: Text<'a>,
-    api_base: Text<'a>,
-    metadata: Embedded<'a>,
-    proxy_server_request: Embedded<'a>,
+lenient! {
+    /// Row of a spend log. Fields have the names of the table's columns.
+    pub(super) struct SpendRow<'a> {
+        request_id: Text<'a>,
+        /// `request_id` of a payload.
+        id: Text<'a>,
+        call_type: Text<'a>,
+        #[serde(rename = "startTime")]
+        pub(super) start: Moment,
+        #[serde(rename = "endTime")]
+        pub(super) end: Moment,
+        #[serde(rename = "completionStartTime")]
+        pub(super) answered: Moment,
+        model: Text<'a>,
+        custom_llm_provider: Text<'a>,
+        prompt_tokens: Count,
+        completion_tokens: Count,
+        session_id: Text<'a>,
+        /// `session_id` of a payload.
+        trace_id: Text<'a>,
+        end_user: Text<'a>,
+        cache_hit: Option<&'a RawValue>,
+        /// `cache_hit` in a table.
+        #[serde(skip)]
+        cache_hit_cell: Text<'a>,
+        status: Text<'a>,
+        api_base: Text<'a>,
+        metadata: Embedded<'a>,
+        proxy_server_request: Embedded<'a>,
+    }
+
+    struct Metadata<'a> {
+        status: Text<'a>,
+        usage_object: Embedded<'a>,
+        additional_usage_values: Embedded<'a>,
+    }
 }
 
 impl<'a> SpendRow<'a> {
@@ -264,15 +269,6 @@ fn sums(prompt: Count, completion: Count) -> String {
         Count::Missing | Count::Null => "null".to_owned(),
     };
     format!(r#""prompt_tokens":{},"completion_tokens":{}"#, json(prompt), json(completion))
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    status: Text<'a>,
-    usage_object: Embedded<'a>,
-    additional_usage_values: Embedded<'a>,
 }
 
 /// JSON of an object, written as one or in a string.

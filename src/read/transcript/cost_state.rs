@@ -3,11 +3,9 @@
 //! It has the requests that leave no line of their own (titles, recaps, compactions), too. Source: the reference session
 //! of 2.1.289, whose count equals the sum of its lines to the last digit.
 
-use serde::Deserialize;
-
 use super::wire::Line;
 use crate::base::{ByKey, Picodollars, Symbol, Symbols, Tokens, has_symbols};
-use crate::read::input::{Count, Dollars, Flag, Shape, only_value};
+use crate::read::input::{Count, Dollars, Flag, Shape, lenient, only_value};
 
 /// Count of a client at a line of its transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,25 +42,24 @@ pub struct CostOfModel {
 has_symbols!(CostState { session, models } beside { line, total, is_partial });
 has_symbols!(CostOfModel { model } beside { input, read, written, output, cost });
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct CostLine<'a> {
-    #[serde(rename = "totalCostUSD")]
-    total: Dollars,
-    #[serde(borrow)]
-    model_usage: Shape<ByKey<&'a str, Shape<ModelUsage>>>,
-    has_unknown_model_cost: Flag,
-}
+lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct CostLine<'a> {
+        #[serde(rename = "totalCostUSD")]
+        total: Dollars,
+        model_usage: Shape<ByKey<&'a str, Shape<ModelUsage>>>,
+        has_unknown_model_cost: Flag,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ModelUsage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    #[serde(rename = "costUSD")]
-    cost: Dollars,
+    #[serde(rename_all = "camelCase")]
+    struct ModelUsage {
+        input_tokens: Count,
+        output_tokens: Count,
+        cache_read_input_tokens: Count,
+        cache_creation_input_tokens: Count,
+        #[serde(rename = "costUSD")]
+        cost: Dollars,
+    }
 }
 
 /// Count on a line; `json` is the whole line. `None` for another line, or without a total.

@@ -6,13 +6,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::is_sent;
 use super::{Entry, EntryKind, NestedContent, ResponseLine, UserMessage};
 use crate::base::{Models, Tokenizer, Vocabulary};
-use crate::read::input::{Chunk, Flag, List, Shape, Text, only_value};
+use crate::read::input::{Chunk, Flag, List, Shape, Text, lenient, only_value};
 use crate::read::rendered::{Scale, document_tokens, image_tokens, written};
 
 /// Count of an answer that was not counted in full: larger than any real one.
@@ -47,71 +46,53 @@ fn first_model(bytes: &[u8]) -> Option<&str> {
     })
 }
 
-/// Fields of a line that hold text.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(borrow)]
-    message: Shape<Message<'a>>,
-    attachment: Shape<Attachment<'a>>,
-    content: Option<&'a RawValue>,
-    data: Shape<Progress<'a>>,
-    summary: Option<&'a RawValue>,
-}
+lenient! {
+    /// Fields of a line that hold text.
+    struct Line<'a> {
+        message: Shape<Message<'a>>,
+        attachment: Shape<Attachment<'a>>,
+        content: Option<&'a RawValue>,
+        data: Shape<Progress<'a>>,
+        summary: Option<&'a RawValue>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Progress<'a> {
-    #[serde(borrow)]
-    message: Shape<Nested<'a>>,
-}
+    struct Progress<'a> {
+        message: Shape<Nested<'a>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Nested<'a> {
-    #[serde(borrow)]
-    message: Shape<Message<'a>>,
-}
+    struct Nested<'a> {
+        message: Shape<Message<'a>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-}
+    struct Message<'a> {
+        content: Option<&'a RawValue>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    text: Option<&'a RawValue>,
-    name: Text<'a>,
-    input: Option<&'a RawValue>,
-    tool_use_id: Text<'a>,
-    content: Option<&'a RawValue>,
-    is_error: Flag,
-    source: Shape<Source<'a>>,
-}
+    struct Block<'a> {
+        r#type: Text<'a>,
+        text: Option<&'a RawValue>,
+        name: Text<'a>,
+        input: Option<&'a RawValue>,
+        tool_use_id: Text<'a>,
+        content: Option<&'a RawValue>,
+        is_error: Flag,
+        source: Shape<Source<'a>>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Source<'a> {
-    #[serde(borrow)]
-    data: Text<'a>,
-}
+    struct Source<'a> {
+        data: Text<'a>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Attachment<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    hook_event: Text<'a>,
-    content: Option<&'a RawValue>,
-    snippet: Option<&'a RawValue>,
-    prompt: Option<&'a RawValue>,
-    added_lines: Option<&'a RawValue>,
-    added_blocks: Option<&'a RawValue>,
+    #[serde(rename_all = "camelCase")]
+    struct Attachment<'a> {
+        r#type: Text<'a>,
+        hook_event: Text<'a>,
+        content: Option<&'a RawValue>,
+        snippet: Option<&'a RawValue>,
+        prompt: Option<&'a RawValue>,
+        added_lines: Option<&'a RawValue>,
+        added_blocks: Option<&'a RawValue>,
+    }
 }
 
 fn content<'a>(message: &Shape<Message<'a>>) -> Option<&'a RawValue> {

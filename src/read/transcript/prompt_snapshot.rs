@@ -4,12 +4,11 @@
 //! `/compact` and `/clear`; none at a resume. The last one before a request holds. *Reported* by programs that read these
 //! lines; no session at hand has one with its text, so no read has confirmed the rule yet.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::counted::Measure;
 use crate::base::{EntryId, Symbol, Symbols, TextSize, has_symbols};
-use crate::read::input::{List, Text, only_value};
+use crate::read::input::{List, Text, lenient, only_value};
 use crate::read::rendered::tool_line;
 
 /// `type` of these attachments.
@@ -42,22 +41,19 @@ pub struct SnapshotTool {
 has_symbols!(PromptSnapshot { tools } beside { line, system, system_size, tools_size });
 has_symbols!(SnapshotTool { name } beside { digest });
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Snapshot<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    system_prompt: List<Text<'a>>,
-    tools: List<&'a RawValue>,
-}
+lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct Snapshot<'a> {
+        r#type: Text<'a>,
+        system_prompt: List<Text<'a>>,
+        tools: List<&'a RawValue>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tool<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    description: Option<&'a RawValue>,
-    schema: Option<&'a RawValue>,
+    struct Tool<'a> {
+        name: Text<'a>,
+        description: Option<&'a RawValue>,
+        schema: Option<&'a RawValue>,
+    }
 }
 
 /// Snapshot in an attachment; `None` for another attachment, and for an empty snapshot, as in a redacted transcript.

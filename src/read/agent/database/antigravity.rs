@@ -6,7 +6,6 @@
 //! request in the background is in a step alone. Some answers name no model, but the same label as others.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Deserialize;
 
 use super::protobuf::Message;
 use super::{Database, DatabaseFormat, Failure, Row, json};
@@ -14,7 +13,7 @@ use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::agent::{
     AgentFile, AgentRequest, Follows, Rejected, Time, Vendor, parts, tell_nothing, tokens,
 };
-use crate::read::input::{Count, Kind, Text, Usage};
+use crate::read::input::{Count, Kind, Text, Usage, lenient};
 
 /// Table of the answers.
 const ANSWERS: &str = "gen_metadata";
@@ -75,26 +74,25 @@ impl DatabaseFormat for Antigravity {
     }
 }
 
-/// What is read of a row. An export has it as JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    /// Folder of the conversation.
-    #[serde(borrow)]
-    folder: Text<'a>,
-    model: Text<'a>,
-    /// Name of the model for people.
-    label: Text<'a>,
-    /// Number of the model in the program.
-    number: Count,
-    /// Id of the answer.
-    id: Text<'a>,
-    at: Time,
-    input: Count,
-    output: Count,
-    written: Count,
-    read: Count,
-    thinking: Count,
+lenient! {
+    /// What is read of a row. An export has it as JSON.
+    struct Record<'a> {
+        /// Folder of the conversation.
+        folder: Text<'a>,
+        model: Text<'a>,
+        /// Name of the model for people.
+        label: Text<'a>,
+        /// Number of the model in the program.
+        number: Count,
+        /// Id of the answer.
+        id: Text<'a>,
+        at: Time,
+        input: Count,
+        output: Count,
+        written: Count,
+        read: Count,
+        thinking: Count,
+    }
 }
 
 impl<'a> Record<'a> {

@@ -4,13 +4,12 @@
 //! version 2 wrote the message itself, which then has the time `streamed`. A message that was moved from
 //! version 1 keeps its old output.
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Row, json};
 use crate::read::agent::opencode::{MessageInfo, Parts, Session, Times, TokenUsage};
 use crate::read::agent::{AgentFile, Size};
-use crate::read::input::{Flag, Shape, Text};
+use crate::read::input::{Flag, Shape, Text, lenient};
 
 /// Reads a row of `session_message`.
 pub(super) fn add(row: &Row<'_>, session: &mut Session, file: &mut AgentFile) {
@@ -46,28 +45,24 @@ fn is_of_second(session: &Session, file: &AgentFile) -> bool {
     session.client_version.is_some_and(|version| file.symbols.text(version).starts_with("2."))
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Step<'a> {
-    #[serde(borrow)]
-    model: Shape<Model<'a>>,
-    /// Id of the model, under its name in early versions.
-    #[serde(borrow, rename = "modelID")]
-    model_id: Text<'a>,
-    #[serde(borrow, rename = "providerID")]
-    provider_id: Text<'a>,
-    error: Shape<IgnoredAny>,
-    time: Shape<Times>,
-    tokens: Shape<TokenUsage>,
-}
+lenient! {
+    struct Step<'a> {
+        model: Shape<Model<'a>>,
+        /// Id of the model, under its name in early versions.
+        #[serde(rename = "modelID")]
+        model_id: Text<'a>,
+        #[serde(rename = "providerID")]
+        provider_id: Text<'a>,
+        error: Shape<IgnoredAny>,
+        time: Shape<Times>,
+        tokens: Shape<TokenUsage>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Model<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow, rename = "providerID")]
-    provider_id: Text<'a>,
+    struct Model<'a> {
+        id: Text<'a>,
+        #[serde(rename = "providerID")]
+        provider_id: Text<'a>,
+    }
 }
 
 impl<'a> Step<'a> {

@@ -5,14 +5,13 @@
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Database, DatabaseFormat, FORMATS, program_of};
 use crate::base::ByKey;
 use crate::read::agent::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
-use crate::read::input::{Kind, List, Text};
+use crate::read::input::{Kind, List, Text, lenient};
 
 /// Schema that each line names.
 pub(crate) const SCHEMA: &str = "cachesim.rows/v1";
@@ -126,13 +125,12 @@ fn stored(value: Value) -> Stored {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::read::agent) struct Line<'a> {
-    #[serde(borrow)]
-    schema: Text<'a>,
-    table: Text<'a>,
-    columns: List<Text<'a>>,
-    rowid: Option<i64>,
-    row: Option<&'a RawValue>,
+lenient! {
+    pub(in crate::read::agent) struct Line<'a> {
+        schema: Text<'a>,
+        table: Text<'a>,
+        columns: List<Text<'a>>,
+        rowid: Option<i64>,
+        row: Option<&'a RawValue>,
+    }
 }

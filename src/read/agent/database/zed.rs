@@ -18,7 +18,7 @@ use crate::base::{ByKey, Client, EntryId, Millis, Order as _, Symbol, Tokens};
 use crate::read::agent::{
     AgentFile, AgentRequest, Follows, Rejected, Vendor, parts, tell_nothing, tokens,
 };
-use crate::read::input::{Count, Kind, LONGEST_LINE, List, Shape, Text, Unpacked, Usage};
+use crate::read::input::{Count, Kind, LONGEST_LINE, List, Shape, Text, Unpacked, Usage, lenient};
 
 /// Columns of a thread that are read.
 const COLUMNS: [&str; 7] =
@@ -208,45 +208,36 @@ impl ThreadPlace<'_> {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Thread<'a> {
-    #[serde(borrow)]
-    messages: List<Shape<Message<'a>>>,
-    model: Shape<Model<'a>>,
-    /// Usage by the ids of the user's messages; a list in old versions.
-    #[serde(rename = "request_token_usage")]
-    recorded: Option<&'a RawValue>,
-    #[serde(rename = "cumulative_token_usage")]
-    sum: Shape<TokenUsage>,
-}
+lenient! {
+    struct Thread<'a> {
+        messages: List<Shape<Message<'a>>>,
+        model: Shape<Model<'a>>,
+        /// Usage by the ids of the user's messages; a list in old versions.
+        #[serde(rename = "request_token_usage")]
+        recorded: Option<&'a RawValue>,
+        #[serde(rename = "cumulative_token_usage")]
+        sum: Shape<TokenUsage>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Model<'a> {
-    #[serde(borrow)]
-    provider: Text<'a>,
-    model: Text<'a>,
-}
+    struct Model<'a> {
+        provider: Text<'a>,
+        model: Text<'a>,
+    }
 
-/// Message under the name of its kind. Old versions name a role.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow, rename = "User")]
-    user: Shape<User<'a>>,
-    #[serde(rename = "Agent")]
-    agent: Shape<IgnoredAny>,
-    #[serde(rename = "Compaction")]
-    compaction: Shape<IgnoredAny>,
-    role: Text<'a>,
-}
+    /// Message under the name of its kind. Old versions name a role.
+    struct Message<'a> {
+        #[serde(rename = "User")]
+        user: Shape<User<'a>>,
+        #[serde(rename = "Agent")]
+        agent: Shape<IgnoredAny>,
+        #[serde(rename = "Compaction")]
+        compaction: Shape<IgnoredAny>,
+        role: Text<'a>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct User<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
+    struct User<'a> {
+        id: Text<'a>,
+    }
 }
 
 impl Message<'_> {
