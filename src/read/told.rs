@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::de::Error as _;
 
-use super::input::{Flag, Shape, Text, lenient, moment, replace_lone_surrogates};
+use super::input::{Flag, Shape, Text, moment, replace_lone_surrogates};
 use crate::base::Millis;
 
 /// Members of the object that are used. Any may be missing.
@@ -49,19 +49,15 @@ impl HookEvent {
     }
 }
 
-lenient! {
-    struct Object<'a> {
-        transcript_path: Text<'a>,
-        hook_event_name: Text<'a>,
-        source: Text<'a>,
-        model: Model<'a>,
-        prompt_cache: Shape<PromptCache<'a>>,
-    }
-
-    struct PromptCache<'a> {
-        warm: Option<Flag>,
-        expires_at: Moment<'a>,
-    }
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Object<'a> {
+    #[serde(borrow)]
+    transcript_path: Text<'a>,
+    hook_event_name: Text<'a>,
+    source: Text<'a>,
+    model: Model<'a>,
+    prompt_cache: Shape<PromptCache<'a>>,
 }
 
 /// Model as an object or as its name.
@@ -84,6 +80,14 @@ impl<'a> Model<'a> {
             Self::None => None,
         }
     }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PromptCache<'a> {
+    warm: Option<Flag>,
+    #[serde(borrow)]
+    expires_at: Moment<'a>,
 }
 
 /// Time in RFC 3339 or as a number.

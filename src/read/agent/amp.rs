@@ -44,7 +44,7 @@ impl DocumentFormat for Amp {
         }
         let events = thread.ledger.0.iter().flat_map(|ledger| &ledger.events.0);
         let events: Vec<_> = events.filter_map(|event| event.0.as_ref()).collect();
-        state.in_ledger = events.iter().filter_map(|event| value(event.message)).collect();
+        state.in_ledger = events.iter().filter_map(|event| event.message.value()).collect();
         for (number, message) in (1..).zip(&thread.messages.0) {
             file.line = number;
             if let Some(message) = &message.0 {
@@ -87,17 +87,17 @@ impl State {
             }
             Some("assistant") => match &message.usage.0 {
                 Some(usage) if !usage.is_empty() => {
-                    self.told.extend(value(message.id));
+                    self.told.extend(message.id.value());
                     self.figures.insert(usage.figures());
                     let session = self.session.map(|session| file.symbols.text(session));
-                    let key = session.zip(value(message.id));
+                    let key = session.zip(message.id.value());
                     let identity = key.map(|(session, id)| identity(session, &id.to_string()));
                     match self.request(usage, identity, file) {
                         Ok(request) => file.requests.push(request),
                         Err((kind, detail)) => file.reject(kind, file.line, detail),
                     }
                 }
-                _ if value(message.id).is_some_and(|id| self.in_ledger.contains(&id)) => {}
+                _ if message.id.value().is_some_and(|id| self.in_ledger.contains(&id)) => {}
                 _ if message.is_complete() => {
                     file.reject(Kind::MissingUsage, file.line, "the answer has no token counts");
                 }
@@ -111,7 +111,7 @@ impl State {
     /// Adds the request of an entry of the ledger, unless a message has its usage.
     fn event(&mut self, event: &Event<'_>, file: &mut AgentFile) {
         let Some(told) = event.usage().filter(|told| !told.is_empty()) else { return };
-        let number = value(event.message);
+        let number = event.message.value();
         let is_told = number.is_some_and(|number| self.told.contains(&number));
         if is_told || self.figures.contains(&told.figures()) {
             return;
@@ -165,10 +165,6 @@ impl State {
 /// Key of a request by its message or its entry in the ledger, the same in every copy of its thread.
 fn identity(session: &str, key: &str) -> EntryId {
     EntryId::of(&format!("amp:{session}:{key}"))
-}
-
-fn value(count: Count) -> Option<u64> {
-    if let Count::Value(value) = count { Some(value) } else { None }
 }
 
 lenient! {
@@ -300,7 +296,7 @@ impl TokenUsage<'_> {
     /// Key of the figures.
     fn figures(&self) -> EntryId {
         let model = self.model.as_str().unwrap_or_default();
-        let counts = [self.input, self.output, self.read, self.written].map(value);
+        let counts = [self.input, self.output, self.read, self.written].map(Count::value);
         EntryId::of(&format!("{model}:{counts:?}"))
     }
 

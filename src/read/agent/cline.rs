@@ -254,7 +254,7 @@ impl Report<'_> {
 
     /// Returns true if more is cached than the input holds: old versions stay in use for long.
     fn is_surely_bare(&self) -> bool {
-        let value = |count| if let Count::Value(value) = count { value } else { 0 };
+        let value = |count: Count| count.value().unwrap_or_default();
         value(self.read).saturating_add(value(self.written)) > value(self.input)
     }
 

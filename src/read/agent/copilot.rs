@@ -95,7 +95,7 @@ impl Copilot {
             knows_writes: bill.is_some_and(|bill| bill.items.are_there())
                 || shows_writes(vendor, &usage),
             query_source: Some(file.symbols.intern(COPILOT_COMPACTION)),
-            nano_aiu: bill.and_then(|bill| value(bill.nano_aiu)),
+            nano_aiu: bill.and_then(|bill| bill.nano_aiu.value()),
             ..self.beside((model, vendor), file.line, times, usage)
         });
         Ok(())
@@ -166,10 +166,6 @@ impl Copilot {
             ..AgentRequest::new((Client::Copilot, line), model, times, usage)
         }
     }
-}
-
-fn value(count: Count) -> Option<u64> {
-    if let Count::Value(value) = count { Some(value) } else { None }
 }
 
 /// Start of a request, and the time its usage was recorded.
@@ -330,7 +326,7 @@ impl Sums {
                 .ok_or((Kind::UsageWithoutCacheCounters, unknown.1))?,
             written: tokens(usage.cache_write_tokens)?.unwrap_or_default(),
             reasoning: tokens(usage.reasoning_tokens)?.unwrap_or_default(),
-            nano_aiu: metrics.and_then(|metrics| value(metrics.nano_aiu)),
+            nano_aiu: metrics.and_then(|metrics| metrics.nano_aiu.value()),
         })
     }
 

@@ -196,6 +196,13 @@ pub(crate) enum Count {
     Invalid,
 }
 
+impl Count {
+    /// Number, if it is one.
+    pub(crate) fn value(self) -> Option<u64> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+}
+
 impl From<Scalar<'_>> for Count {
     fn from(value: Scalar<'_>) -> Self {
         match value {

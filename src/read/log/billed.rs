@@ -168,12 +168,9 @@ fn of_messages(json: &str, told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
 
 /// Largest reported count: gateways leave some of the names at zero.
 fn told_most(counts: &[Count]) -> Count {
-    let values = counts.iter().filter_map(|count| match count {
-        Count::Value(value) => Some(*value),
-        _ => None,
-    });
+    let most = counts.iter().filter_map(|count| count.value()).max();
     let is_impossible = counts.contains(&Count::Invalid);
-    let most = values.max().map_or(Count::Missing, Count::Value);
+    let most = most.map_or(Count::Missing, Count::Value);
     if is_impossible { Count::Invalid } else { most }
 }
 

@@ -88,10 +88,7 @@ pub(super) fn cost_state(
 
 impl ModelUsage {
     fn of(&self, model: Symbol) -> CostOfModel {
-        let tokens = |count| match count {
-            Count::Value(value) => Tokens(value),
-            Count::Missing | Count::Null | Count::Invalid => Tokens::ZERO,
-        };
+        let tokens = |count: Count| Tokens(count.value().unwrap_or_default());
         CostOfModel {
             model,
             input: tokens(self.input_tokens),

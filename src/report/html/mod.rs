@@ -28,7 +28,7 @@ use answer::{AnswerView, Figure, answer};
 use askama::Template;
 use break_lines::{BreakIndex, BreakLine, break_lines};
 use rustc_hash::FxHashMap;
-use safe_text::{PageText, content_policy};
+use safe_text::{PageText, content_policy, data_block};
 use sessions::{
     Embedded, SessionLine, ShownStrategies, dearest_first, embedded, session_figures,
     session_lines, sessions_block, times, with_turns,

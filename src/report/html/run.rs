@@ -8,12 +8,12 @@ use std::io::Write;
 use askama::Template;
 
 use super::answer::{AnswerView, answer};
-use super::break_lines::BreakLine;
 use super::origin::models_without_price;
 use super::run_turns::{RunPage, RunTurns};
-use super::safe_text::content_policy;
-use super::sessions::{ShownStrategies, dearest_first, embedded, session_lines, sessions_block};
-use super::{BESIDE, CaptionedTable, Page, PageChart, SCRIPT, STYLE, incomplete_note};
+use super::{
+    BESIDE, BreakLine, CaptionedTable, Page, PageChart, SCRIPT, STYLE, ShownStrategies,
+    content_policy, dearest_first, embedded, incomplete_note, session_lines, sessions_block,
+};
 use crate::base::{Millis, Order as _, Picodollars, Zone};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Sum;

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
-use super::safe_text::data_block;
-use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
+use super::sessions::{SessionFigures, first_of};
 use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
+use super::{data_block, dearest_first, with_turns};
 use crate::base::{ByKey, Order as _, Ordered as _};
 use crate::explain::run::{RunBreak, RunBreaks, RunRequest, RunSums};
 use crate::report::SessionNames;

@@ -10,9 +10,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::PageView;
-use super::break_lines::BreakIndex;
-use super::safe_text::data_block;
+use super::{BreakIndex, PageView, data_block};
 use crate::base::{Millis, Order as _, Picodollars, Tokens, Zone, counted};
 use crate::report::{SessionNames, dollars, grouped, known_dollars, percent, tokens};
 use crate::requests::conversation::project_names;

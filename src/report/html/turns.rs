@@ -6,10 +6,8 @@ use std::io;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::PageView;
-use super::break_lines::BreakIndex;
-use super::safe_text::data_block;
 use super::sessions::MicroDollars;
+use super::{BreakIndex, PageView, data_block};
 use crate::base::{Millis, Picodollars, Tokens, counted};
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Cause;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::between::{Between, Trail, TrailIndex};
 use super::copilot::each_once;
 use super::logged::{Served, is_logged, without_repeated};
-use super::{Answer, Charge, History, InputFile, Request, RequestIndex};
+use super::{
+    Answer, Between, Charge, History, InputFile, Request, RequestIndex, Trail, TrailIndex,
+};
 use crate::base::{Client, EntryId, HasSymbols, Millis, Symbol, Tokens};
 use crate::read::agent::{
     AgentFile, AgentRequest, COPILOT_COMPACTION, Follows, Vendor, join_halves,

@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::between::{Between, Trail};
 use super::logged::Served;
 use super::turns::Turns;
-use super::{Answer, History, InputFile, Request, RequestIndex};
+use super::{Answer, Between, History, InputFile, Request, RequestIndex, Trail};
 use crate::base::{Client, Millis, Order as _, Symbol};
 use crate::read::agent::Vendor;
 use crate::read::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::between::{Between, Interruptions, Trail};
 use super::fold::Fold;
-use super::gathered::{Beginning, Gathered, ResponseKey, ResponseLines};
-use super::graph::{Graph, nested_responses};
-use super::live_responses;
+use super::gathered::Beginning;
+use super::graph::nested_responses;
 use super::results::Results;
+use super::{
+    Between, Gathered, Graph, Interruptions, ResponseKey, ResponseLines, Trail, live_responses,
+};
 use crate::base::{EntryId, Ordinal, Symbol, Symbols, TextSize, has_symbols};
 use crate::read::input::{Diagnostics, Expected};
 use crate::read::transcript::{

@@ -1,10 +1,8 @@
 //! State at each entry of a file: the request at or before it, and the entries between the two.
 
-use super::between::{Between, Interruptions, Trail, TrailIndex};
-use super::file::FileResponse;
-use super::gathered::{Beginning, Gathered, MOST_KEPT};
-use super::graph::Graph;
+use super::gathered::{Beginning, MOST_KEPT};
 use super::rewrite::{Known, Rewrite};
+use super::{Between, FileResponse, Gathered, Graph, Interruptions, Trail, TrailIndex};
 use crate::base::{EntryId, Millis, Ordinal};
 use crate::read::transcript::{Entry, EntryKind};
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::between::{Between, Call, Calls};
-use super::file::FileResponse;
+use super::between::{Call, Calls};
+use super::{Between, FileResponse};
 use crate::base::id::Moved;
 use crate::base::{EntryId, HasSymbols, Millis, Ordinal, Symbol, Tokens, has_symbols};
 use crate::read::input::{Diagnostics, Kind, Usage, UsageProblem};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::between::{Between, Call, Calls, Trail};
-use super::file::FileResponse;
-use super::gathered::{Gathered, ResponseKey, begin_response, is_message};
+use super::between::{Call, Calls};
+use super::gathered::begin_response;
+use super::{Between, FileResponse, Gathered, ResponseKey, Trail, is_message};
 use crate::base::{EntryId, Ordinal, Symbol, Tokens};
 use crate::read::input::{Diagnostics, Kind};
 use crate::read::transcript::{Entry, EntryKind, NestedContent};

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::between::Interruptions;
-use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, Places, agent_types, find_copies};
-use super::{Answer, History, InputFile, Request, RequestIndex, session_titles, settle_agents};
+use super::{
+    Answer, FileConversation, FileResponse, History, InputFile, Interruptions, Request,
+    RequestIndex, session_titles, settle_agents,
+};
 use crate::base::{
     Client, EntryId, HasSymbols, Millis, Models, Ordinal, Symbol, Symbols, side_by_side,
 };

@@ -51,6 +51,7 @@ pub use rewrite::{Lines, Place, Rewrite};
 
 use std::sync::Arc;
 
+use between::Interruptions;
 use gathered::{Gathered, is_message};
 use graph::Graph;
 use join::Files;

@@ -11,8 +11,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::file::FileResponse;
-use super::gathered::ResponseKey;
+use super::{FileResponse, ResponseKey};
 use crate::base::{EntryId, Millis, Symbol};
 use crate::read::transcript::AgentNote;
 

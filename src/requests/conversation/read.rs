@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::file::{FileBuilder, FileConversation, build};
+use super::file::FileBuilder;
 use super::join::Files;
-use super::{History, PassedOver};
+use super::{FileConversation, History, PassedOver, build};
 use crate::base::Order as _;
 use crate::read::agent::{AgentFile, database};
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};

@@ -5,10 +5,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::between::Trail;
-use super::file::FileResponse;
-use super::gathered::Gathered;
-use super::graph::Graph;
+use super::{FileResponse, Gathered, Graph, Trail};
 use crate::base::{EntryId, Millis};
 use crate::read::transcript::{Entry, EntryKind};
 

@@ -10,8 +10,7 @@
 
 use std::iter;
 
-use super::gathered::Gathered;
-use super::graph::Graph;
+use super::{Gathered, Graph};
 use crate::base::{EntryId, Ordinal};
 use crate::read::transcript::{Collapse, Entry, EntryKind, Preserved};
 

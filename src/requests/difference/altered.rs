@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::DifferenceKind;
-use super::messages::{CLEARED, common_start};
-use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
+use super::messages::common_start;
+use super::view::says_the_same;
+use super::{CLEARED, DifferenceKind, SAME_IN_OTHER_BYTES};
 use crate::base::{Order as _, counted, grouped};
 
 /// What became of a block of an earlier prompt, or of the blocks from it on.

@@ -7,9 +7,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::messages::differing;
-use super::view::PromptView;
-use super::{Difference, DifferenceKind, Pair};
+use super::{Difference, DifferenceKind, Pair, PromptView, differing};
 use crate::base::Ttl;
 use crate::read::capture::{BETA_HEADER, WireMarker, WireNodeId};
 

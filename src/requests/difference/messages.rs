@@ -7,8 +7,7 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 
 use super::altered::{Alteration, GoneFrom, alteration};
-use super::view::PromptView;
-use super::{Difference, DifferenceKind, Pair};
+use super::{Difference, DifferenceKind, Pair, PromptView};
 use crate::base::Order as _;
 use crate::read::capture::{BlockKind, Part, WireNodeId};
 

@@ -4,8 +4,8 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
-use super::{Difference, DifferenceKind};
+use super::view::says_the_same;
+use super::{Difference, DifferenceKind, SAME_IN_OTHER_BYTES};
 use crate::base::{ByKey, Ordered as _};
 use crate::read::input::only_value;
 

@@ -6,9 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::altered::reordered;
-use super::messages::differing;
 use super::view::changed_field;
-use super::{Difference, DifferenceKind, Pair};
+use super::{Difference, DifferenceKind, Pair, differing};
 use crate::base::Order as _;
 use crate::read::capture::ATTRIBUTION;
 use crate::read::input::{Text, only_value};

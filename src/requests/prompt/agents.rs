@@ -12,8 +12,9 @@
 //! A request's own cached tokens decide nothing about it, except for the first request of a session, whose
 //! read shows the prefix that was warm. Nothing else is known about prefixes that sessions share.
 
-use super::trace::{Marker, Node, NodeId, Prompt, PromptTrace, Rare};
-use super::{Kept, SharedPrefix, Step, StepKind, first_step};
+use super::{
+    Kept, Marker, Node, NodeId, Prompt, PromptTrace, Rare, SharedPrefix, Step, StepKind, first_step,
+};
 use crate::base::{Basis, Client, Symbol, Tokens};
 use crate::read::agent::AgentRequest;
 use crate::requests::conversation::{History, RequestIndex};

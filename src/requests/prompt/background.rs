@@ -5,10 +5,8 @@
 //! version, its settings, the session, and whether it showed a recap. That habit is learned from the turns
 //! before and from other sessions.
 
-use super::build::Kept;
-use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
-use super::measured::MeasuredRule;
-use super::{Step, StepKind};
+use super::calibrate::{Tallies, Tally};
+use super::{ClientVersion, ClientVersions, Kept, MeasuredRule, Step, StepKind};
 use crate::base::{Millis, Symbol, Tokens};
 use crate::requests::conversation::{History, Request};
 

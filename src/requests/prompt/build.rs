@@ -8,13 +8,12 @@
 use rustc_hash::FxHashMap;
 
 use super::agents::agent_prompts;
-use super::calibrate::{Calibrated, LARGEST_CONSTANT_TAIL, calibrate};
+use super::calibrate::{Calibrated, calibrate};
 use super::captured::{Sizes, add_captured};
-use super::measured::{LONG_STEP, MeasuredRule};
-use super::trace::{
-    BackgroundWrite, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
+use super::{
+    BackgroundWrite, LARGEST_CONSTANT_TAIL, LONG_STEP, LOOKBACK, Level, Marker, MeasuredRule, Node,
+    NodeId, Prompt, PromptTrace, Rare, Step, StepKind, is_kept,
 };
-use super::{Step, StepKind, is_kept};
 use crate::base::{Basis, Symbol, Tokens, Ttl};
 use crate::read::input::ServiceTier;
 use crate::requests::conversation::{History, Place, Request, RequestIndex, Rewrite};

@@ -15,9 +15,8 @@ use std::hash::Hash;
 use rustc_hash::FxHashMap;
 
 use super::background::{BackgroundHabits, BackgroundMemory, ExpectedBackground};
-use super::build::Kept;
 use super::shared_prefix::{PrefixMemory, SharedPrefixes, Siblings};
-use super::{Step, StepKind};
+use super::{Kept, Step, StepKind};
 use crate::base::{Symbol, Tokens};
 use crate::requests::conversation::{History, Request};
 

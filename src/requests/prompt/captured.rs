@@ -13,16 +13,16 @@
 use rustc_hash::FxHashMap;
 
 use super::calibrate::COMMON_TAIL;
-use super::split::Landmarks;
-use super::trace::{Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
-use super::{Step, StepKind, is_break};
+use super::{
+    Deletion, Edits, Landmarks, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
+    SharedPrefix, Step, StepKind, is_break,
+};
 use crate::base::{Basis, Symbol, Tokens};
 use crate::read::capture::{
     BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
 };
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{CapturedPrompts, History, Request, RequestIndex};
-use crate::requests::prompt::SharedPrefix;
 
 /// Source of the sizes of captured prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,7 @@
 //! the rule that decided it, so that `verify --rules` can count for any sessions whether the record agrees. A
 //! rule that a newer client breaks shows there first.
 
-use super::build::Kept;
-use super::calibrate::ClientVersion;
-use super::{LOOKBACK, Step};
+use super::{ClientVersion, Kept, LOOKBACK, Step};
 use crate::base::words;
 use crate::requests::conversation::{History, Request, RequestIndex};
 

@@ -12,7 +12,7 @@ use blake2::digest::consts::U8;
 use blake2::{Blake2b, Digest};
 use rustc_hash::FxHashMap;
 
-use super::calibrate::ClientVersion;
+use super::ClientVersion;
 use crate::base::{Symbol, Tokens};
 use crate::requests::conversation::{History, Request};
 

@@ -3,7 +3,7 @@
 //! Heavy-path decomposition: each node's path continues with the child that has the most descendants. From
 //! any node to the root there are at most log₂(nodes) paths, however the conversations branch.
 
-use super::trace::{Node, NodeId};
+use super::{Node, NodeId};
 
 /// Place in the tree: a path, and a depth below the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,10 +12,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::build::Kept;
-use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
+use super::calibrate::{Tallies, Tally};
 use super::observations::{Observation, Observations, Sample, kind};
-use super::{Step, StepKind};
+use super::{ClientVersion, ClientVersions, Kept, Step, StepKind};
 use crate::base::{Symbol, Tokens};
 use crate::requests::content::Ratio;
 use crate::requests::conversation::{History, Request};

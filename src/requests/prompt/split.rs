@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::trace::{Node, NodeId, PromptTrace};
+use super::{Node, NodeId, PromptTrace};
 use crate::base::Basis;
 use crate::read::capture::{Landmark, shared};
 

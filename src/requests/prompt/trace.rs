@@ -12,9 +12,10 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::Landmarks;
 use super::counting::Counting;
 use super::paths::Paths;
-use super::split::{Landmarks, SplitTrace};
+use super::split::SplitTrace;
 use crate::base::{Basis, Millis, Refusal, Symbol, Tokens, Ttl};
 
 /// Number of positions that a marker looks back for an entry, including its own.

@@ -1,8 +1,7 @@
 //! Assumptions and unknowns of the simulation of a rule, in short sentences without full stops.
 
-use super::Management;
-use super::clearing::{Microcompaction, ResultBudget};
 use super::compaction::{Compaction, MemoryUpdates, SessionMemory};
+use super::{Management, Microcompaction, ResultBudget};
 use crate::base::{Tokens, counted, grouped};
 
 const BEHAVIOUR: &str = "the agent may have acted differently, and have read again what was taken \

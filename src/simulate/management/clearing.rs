@@ -3,9 +3,7 @@
 
 use serde::Deserialize;
 
-use super::Parts;
-use super::conversation::Conversation;
-use super::pieces::{Content, PieceId, PieceTree};
+use super::{Content, Conversation, Parts, PieceId, PieceTree};
 use crate::base::bounded::{Count, Duration, Length, Size};
 use crate::base::{Order as _, Tokens};
 

@@ -3,9 +3,8 @@
 
 use serde::Deserialize;
 
-use super::Trigger;
-use super::conversation::{Conversation, MemoryState, Oldest, Part, Rounds};
-use super::pieces::PieceTree;
+use super::conversation::{MemoryState, Oldest, Part, Rounds};
+use super::{Conversation, PieceTree, Trigger};
 use crate::base::Tokens;
 use crate::base::bounded::{Count, CountOrNone, Percent, Size, SizeOrZero};
 use crate::requests::conversation::History;

@@ -5,8 +5,8 @@ use std::ops::AddAssign;
 
 use rustc_hash::FxHashMap;
 
-use super::Breaker;
-use super::pieces::{Content, PieceId, is_result, sum};
+use super::pieces::{is_result, sum};
+use super::{Breaker, Content, PieceId};
 use crate::base::Tokens;
 use crate::read::transcript::{ContentKind, ContentSource};
 use crate::requests::conversation::{History, Request, RequestIndex};

@@ -1,14 +1,11 @@
 //! Application of context management to a trace.
 
-use super::clearing::{Incoming, Moment, ResultBudget, clearing};
+use super::clearing::{Incoming, Moment, clearing};
 use super::compaction::{Compaction, SessionMemory, remembered, summarised};
-use super::conversation::{Conversation, Conversations, Oldest, Round, Rounds, Transition};
-use super::pieces::{
-    AddedContents, Content, Contents, Piece, PieceId, PieceTree, fit, is_of_compaction, is_result,
-    sum,
-};
+use super::conversation::{Conversations, Oldest, Round, Rounds, Transition};
+use super::pieces::{AddedContents, Contents, Piece, fit, is_of_compaction, is_result, sum};
 use super::rewrite::{Path, Rewrite, Sent, Sink, Sizes};
-use super::{Management, Parts, Trigger};
+use super::{Content, Conversation, Management, Parts, PieceId, PieceTree, ResultBudget, Trigger};
 use crate::base::model::PrefixCheck;
 use crate::base::{Millis, Tokens};
 use crate::read::transcript::{ContentKind, ContentSource};

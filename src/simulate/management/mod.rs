@@ -30,6 +30,9 @@ mod occasion;
 mod pieces;
 mod rewrite;
 
+use conversation::Conversation;
+use pieces::{Content, PieceId, PieceTree};
+
 pub use clearing::{ByService, ByTime, Microcompaction, ResultBudget, ResultClearing};
 pub use compaction::{Compaction, Files, MemoryUpdates, SessionMemory, Skills};
 pub use manage::{AddedPrompt, Effects, Managed, Reason, Sketch};

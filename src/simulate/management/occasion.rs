@@ -1,8 +1,7 @@
 //! Quick test for any occasion of context management to act, without managing the requests.
 
-use super::clearing::Microcompaction;
 use super::pieces::rough;
-use super::{Management, Parts, Trigger};
+use super::{Management, Microcompaction, Parts, Trigger};
 use crate::base::Tokens;
 use crate::read::transcript::ContentSource;
 use crate::requests::conversation::{History, Request};

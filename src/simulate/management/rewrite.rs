@@ -3,7 +3,7 @@
 //! Nodes keep their ids. A prompt whose bytes change leaves the old path, as its node gets another
 //! parent, and later prompts follow.
 
-use super::conversation::Conversation;
+use super::Conversation;
 use crate::base::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 

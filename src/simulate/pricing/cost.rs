@@ -3,8 +3,7 @@
 use derive_more::AddAssign;
 use jiff::civil::{Date, DateTime};
 
-use super::table::{ModelPrices, PriceTable};
-use super::{Factors, Multiplier, Rate, Rates};
+use super::{Factors, ModelPrices, Multiplier, PriceTable, Rate, Rates};
 use crate::base::model::{is_fast, platform};
 use crate::base::{Millis, Picodollars, Platform, Tokens};
 use crate::read::input::{PriceTier, PromptSplit, ServiceTier};

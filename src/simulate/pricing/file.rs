@@ -8,8 +8,9 @@ use serde::de::IgnoredAny;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
-use super::table::{ModelPrices, PriceTable};
-use super::{Factors, Hours, Multiplier, Rate, Rates, per_million, per_unit};
+use super::{
+    Factors, Hours, ModelPrices, Multiplier, PriceTable, Rate, Rates, per_million, per_unit,
+};
 use crate::base::{ByKey, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 

@@ -8,9 +8,9 @@ use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::file::{ModelAt, PriceError, hours};
-use super::partial::{Class, ForeignPrices, Partials, TOO_MANY_TERMS, Terms};
-use super::{Multiplier, per_million_rounded};
+use super::file::{ModelAt, hours};
+use super::partial::{Class, Partials, TOO_MANY_TERMS};
+use super::{ForeignPrices, Multiplier, PriceError, Terms, per_million_rounded};
 use crate::base::{ByKey, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 

@@ -1,8 +1,8 @@
 //! Lifetimes of writes in logs that record the cost only: a write for an hour costs more than one
 //! for five minutes.
 
+use super::PriceTable;
 use super::request_rates::price_context;
-use super::table::PriceTable;
 use crate::base::{Picodollars, Tokens, Ttl};
 use crate::read::input::Usage;
 use crate::requests::conversation::{History, RequestIndex};

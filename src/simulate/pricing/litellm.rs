@@ -8,9 +8,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::file::{ModelAt, PriceError, hours};
-use super::partial::{Class, ForeignPrices, Partials, TOO_MANY_TERMS, Terms};
-use super::{Factors, Hours, Multiplier, per_unit};
+use super::file::{ModelAt, hours};
+use super::partial::{Class, Partials, TOO_MANY_TERMS};
+use super::{Factors, ForeignPrices, Hours, Multiplier, PriceError, Terms, per_unit};
 use crate::base::{ByKey, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 

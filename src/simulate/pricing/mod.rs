@@ -15,6 +15,8 @@ mod request_rates;
 mod table;
 mod update;
 
+use partial::{ForeignPrices, Terms};
+
 pub use cost::{Billing, Charges, PriceContext};
 pub use file::PriceError;
 pub use hours::Hours;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::table::ModelPrices;
-use super::{Factors, Hours, Multiplier, Rate, Rates};
+use super::{Factors, Hours, ModelPrices, Multiplier, Rate, Rates};
 use crate::base::{ByKey, Order as _, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 

@@ -2,9 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Rates;
 use super::cost::PriceContext;
-use super::table::{ModelPrices, PriceTable};
+use super::{ModelPrices, PriceTable, Rates};
 use crate::base::{Symbol, Tokens};
 use crate::read::agent::Vendor;
 use crate::read::input::PriceTier;

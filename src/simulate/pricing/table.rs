@@ -5,9 +5,7 @@ use std::sync::LazyLock;
 
 use jiff::civil::Date;
 
-use super::file::PriceError;
-use super::partial::ForeignPrices;
-use super::{Factors, Multiplier, Rate, file, genai, litellm};
+use super::{Factors, ForeignPrices, Multiplier, PriceError, Rate, file, genai, litellm};
 use crate::base::model::{BUILT_IN, JsonShape};
 use crate::base::{ByKey, Picodollars, Platform, Tokens};
 use crate::read::input::ServiceTier;

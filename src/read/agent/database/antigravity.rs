@@ -158,10 +158,8 @@ impl<'a> Record<'a> {
             ("read", self.read),
             ("thinking", self.thinking),
         ];
-        let counts = counts.into_iter().filter_map(|(key, count)| match count {
-            Count::Value(count) => Some((key, count.into())),
-            _ => None,
-        });
+        let counts =
+            counts.into_iter().filter_map(|(key, count)| Some((key, count.value()?.into())));
         let at = self.at.0.map(|at| ("at", at.get().into()));
         let named = texts.chain(counts).chain(at).map(|(key, value)| (key.to_owned(), value));
         serde_json::Value::Object(named.collect()).to_string()
@@ -231,9 +229,7 @@ impl Conversation {
         self.answers.push(answer);
         let Some(model) = answer.model else { return };
         self.by_label.extend(answer.label.map(|(label, _)| (label, model)));
-        if let Count::Value(number) = answer.number {
-            self.by_number.insert(number, model);
-        }
+        self.by_number.extend(answer.number.value().map(|number| (number, model)));
     }
 
     /// Adds the requests: those of the conversation, and then those of steps alone.
@@ -288,10 +284,7 @@ impl Conversation {
     /// Model that answered: the one that is named, or the one that answers of the same label or number name.
     fn model_of(&self, answer: &Answer) -> Option<Model> {
         let of_label = || self.by_label.get(&answer.label?.0).copied();
-        let of_number = || match answer.number {
-            Count::Value(number) => self.by_number.get(&number).copied(),
-            _ => None,
-        };
+        let of_number = || self.by_number.get(&answer.number.value()?).copied();
         answer.model.or_else(of_label).or_else(of_number).or(answer.label)
     }
 }

@@ -90,13 +90,13 @@ impl Counters {
 
     pub(super) fn tell_writes(&self) -> bool {
         [self.written, self.written_5m, self.written_1h]
-            .iter()
-            .any(|count| matches!(count, Count::Value(_)))
+            .into_iter()
+            .any(|one| one.value().is_some())
     }
 
     /// Returns true if the lifetime of all writes is reported.
     pub(super) fn tell_lifetimes(&self) -> bool {
-        let value = |count: Count| if let Count::Value(value) = count { value } else { 0 };
+        let value = |count: Count| count.value().unwrap_or_default();
         value(self.written) <= value(self.written_5m).saturating_add(value(self.written_1h))
     }
 

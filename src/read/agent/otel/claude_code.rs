@@ -5,13 +5,9 @@
 //! computed reveals the lifetime. An event is stamped at the end of its request. A request of the model
 //! that the user waits for continues the one before it; requests of sub-agents and helpers do not.
 
-use super::attributes::Attributes;
-use super::draft::{Counting, Draft, ids};
-use super::export::{LogRecord, Span};
-use super::figures::Figures;
+use super::draft::ids;
 use super::moment::Moment;
-use super::names;
-use super::origin::Origin;
+use super::{Attributes, Counting, Draft, Figures, LogRecord, Origin, Span, names};
 use crate::base::{Client, EntryId, Millis, Symbol};
 use crate::read::agent::calls::{Conversation, Place, Turn};
 use crate::read::agent::spans::Role;

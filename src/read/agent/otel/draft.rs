@@ -1,8 +1,7 @@
 //! Call of a model before the end of its file, which shows how its figures are counted.
 
-use super::attributes::Attributes;
-use super::figures::{Custom, Figures, InputFigure, Scope, Scopes};
-use super::names;
+use super::figures::{Custom, InputFigure, Scope};
+use super::{Attributes, Figures, Scopes, names};
 use crate::base::{EntryId, Symbol};
 use crate::read::agent::calls::{Call, Conversation, Place, Turn};
 use crate::read::agent::spans::Spans;

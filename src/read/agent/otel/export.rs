@@ -1,6 +1,7 @@
 //! Output of an exporter: spans and log records by resource and by scope, or one span of Copilot's.
 
-use super::attributes::{Attributes, Value};
+use super::Attributes;
+use super::attributes::Value;
 use super::moment::Moment;
 use crate::read::input::{List, Shape, Text, lenient};
 

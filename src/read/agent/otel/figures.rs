@@ -8,8 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::attributes::Attributes;
-use super::names;
+use super::{Attributes, names};
 use crate::base::{Symbol, Tokens};
 use crate::read::agent::{Rejected, parts, split, tell_nothing, tokens};
 use crate::read::input::{Count, Kind, Usage};

@@ -19,11 +19,12 @@ pub(crate) mod names;
 mod origin;
 mod span;
 
+use attributes::Attributes;
 use claude_code::Event;
 pub(crate) use claude_code::{COMPACTION, EVENTS, PREFIX as EVENT_PREFIX};
 use draft::{Counting, Draft};
 use export::{Export, Instrumentation, LogRecord, Span};
-use figures::Scopes;
+use figures::{Figures, Scopes};
 use origin::Origin;
 
 use super::calls::{Call, place};

@@ -1,8 +1,7 @@
 //! Program behind a resource.
 
-use super::attributes::Attributes;
 use super::export::Resource;
-use super::names;
+use super::{Attributes, names};
 use crate::base::{Client, Symbol};
 use crate::read::agent::AgentFile;
 use crate::read::input::{Shape, Text};

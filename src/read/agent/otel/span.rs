@@ -2,13 +2,11 @@
 //!
 //! Only some operations are one request: an agent's span repeats the sums of all its calls.
 
-use super::attributes::Attributes;
-use super::claude_code;
-use super::draft::{Counting, Draft, ids};
-use super::export::{Instrumentation, Span, Status};
-use super::figures::Figures;
-use super::names;
-use super::origin::Origin;
+use super::draft::ids;
+use super::export::Status;
+use super::{
+    Attributes, Counting, Draft, Figures, Instrumentation, Origin, Span, claude_code, names,
+};
 use crate::base::{Client, EntryId};
 use crate::read::agent::calls::Turn;
 use crate::read::agent::spans::Role;

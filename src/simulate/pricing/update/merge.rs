@@ -11,8 +11,8 @@ use jiff::civil::{Date, time};
 
 use crate::base::{ByKey, Tokens};
 use crate::read::input::ServiceTier;
-use crate::simulate::pricing::partial::{ForeignPrices, Partial, Terms};
-use crate::simulate::pricing::{Factors, ModelPrices, PriceTable, Rate};
+use crate::simulate::pricing::partial::Partial;
+use crate::simulate::pricing::{Factors, ForeignPrices, ModelPrices, PriceTable, Rate, Terms};
 
 /// Model, the table that has it, and the day from which on another table counts.
 pub(super) struct Merge<'a> {

@@ -10,9 +10,8 @@ mod merge;
 
 use jiff::civil::{Date, DateTime};
 
-use super::file::PriceError;
-use super::partial::ForeignPrices;
-use super::table::{Foreign, ModelPrices, PriceTable};
+use super::table::Foreign;
+use super::{ForeignPrices, ModelPrices, PriceError, PriceTable};
 use crate::base::{ByKey, Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
