@@ -5,13 +5,15 @@
 
 use std::fmt;
 
+use enumset::EnumSet;
 use serde::Serialize;
 
 use super::fields::{
-    ANSWER, ATTRIBUTE, ATTRIBUTES, BLOCK, CONTENT, LOG_ROOTS, METADATA, RESPONSE, ROOTS,
-    SYSTEM_PART, VALUE,
+    ANSWER, ATTRIBUTE, ATTRIBUTES, BLOCK, CONTENT, LOG_ROOTS, METADATA, RESPONSE, SYSTEM_PART,
+    VALUE, root,
 };
 use super::scribe::ToolNames;
+use crate::read::agent::Layout;
 
 /// Kept parts of one kind of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +79,8 @@ fn opened(field: Field) -> Option<&'static str> {
 
 /// Every shape with the shortest path to it, nearest first, by breadth-first search.
 pub(super) fn reachable() -> Vec<(&'static Shape, String)> {
-    let mut found: Vec<_> =
-        ROOTS.into_iter().chain(LOG_ROOTS).map(|root| (root, String::new())).collect();
+    let roots = EnumSet::<Layout>::all().iter().map(root).chain(LOG_ROOTS);
+    let mut found: Vec<_> = roots.map(|root| (root, String::new())).collect();
     let mut next = 0;
     while let Some((shape, own)) = found.get(next).cloned() {
         next += 1;

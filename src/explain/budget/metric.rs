@@ -66,151 +66,62 @@ pub struct Metric {
     pub meaning: &'static str,
 }
 
+/// Declares the metrics: a constant of each, and the list of all.
+macro_rules! metrics {
+    ($($constant:ident: $quantity:ident, $scope:ident = $name:literal, $meaning:literal;)+) => {
+        $(
+            #[doc = $meaning]
+            pub const $constant: Self = Self {
+                name: $name,
+                quantity: Quantity::$quantity,
+                scope: Scope::$scope,
+                meaning: $meaning,
+            };
+        )+
+
+        /// Every metric.
+        pub const ALL: [Self; [$($name),+].len()] = [$(Self::$constant),+];
+    };
+}
+
 impl Metric {
-    /// The cost of all sessions.
-    pub const COST: Self = metric("cost", Quantity::Cost, Scope::Total, "the cost of all sessions");
-    /// The cost of each session.
-    pub const COST_PER_SESSION: Self =
-        metric("cost_per_session", Quantity::Cost, Scope::EachSession, "the cost of each session");
-    /// The cost of each request.
-    pub const COST_PER_REQUEST: Self =
-        metric("cost_per_request", Quantity::Cost, Scope::EachRequest, "the cost of each request");
-    /// The cost of all sessions, divided by their number.
-    pub const MEAN_COST_PER_SESSION: Self = metric(
-        "mean_cost_per_session",
-        Quantity::MeanCostOfSessions,
-        Scope::Total,
-        "the cost of all sessions, divided by their number",
-    );
-    /// The cost of all requests, divided by their number.
-    pub const MEAN_COST_PER_REQUEST: Self = metric(
-        "mean_cost_per_request",
-        Quantity::MeanCostOfRequests,
-        Scope::Total,
-        "the cost of all requests, divided by their number",
-    );
-    /// The share of all prompt tokens that was read from cache.
-    pub const HIT_RATE: Self = metric(
-        "hit_rate",
-        Quantity::HitRate,
-        Scope::Total,
-        "the share of all prompt tokens that was read from cache",
-    );
-    /// The share of each session's prompt tokens that was read from cache.
-    pub const HIT_RATE_PER_SESSION: Self = metric(
-        "hit_rate_per_session",
-        Quantity::HitRate,
-        Scope::EachSession,
-        "the same share of each session",
-    );
-    /// Tokens written to cache in all sessions.
-    pub const WRITTEN_TOKENS: Self = metric(
-        "written_tokens",
-        Quantity::WrittenTokens,
-        Scope::Total,
-        "tokens written to cache in all sessions",
-    );
-    /// Tokens written to cache in each session.
-    pub const WRITTEN_TOKENS_PER_SESSION: Self = metric(
-        "written_tokens_per_session",
-        Quantity::WrittenTokens,
-        Scope::EachSession,
-        "tokens written to cache in each session",
-    );
-    /// Requests that read less than they could have, of the causes named.
-    pub const BREAKS: Self = metric(
-        "breaks",
-        Quantity::Breaks,
-        Scope::Total,
-        "requests that read less than they could have, of the causes named",
-    );
-    /// Cost of these breaks beyond reading.
-    pub const BREAKS_COST: Self = metric(
-        "breaks_cost",
-        Quantity::BreaksCost,
-        Scope::Total,
-        "what these breaks cost beyond what reading would have",
-    );
-    /// Cost of these breaks beyond reading, in hundredths of the amount paid.
-    pub const BREAKS_SHARE: Self = metric(
-        "breaks_share",
-        Quantity::BreaksShare,
-        Scope::Total,
-        "that cost in hundredths of what was paid",
-    );
-    /// Different prefixes in front of captured conversations.
-    pub const PREFIX_VARIANTS: Self = metric(
-        "prefix_variants",
-        Quantity::PrefixVariants,
-        Scope::Total,
-        "different prefixes in front of captured conversations",
-    );
-    /// The bytes of each captured prompt.
-    pub const PROMPT_BYTES_PER_REQUEST: Self = metric(
-        "prompt_bytes_per_request",
-        Quantity::PromptBytes,
-        Scope::EachRequest,
-        "the bytes of each captured prompt: tools, system prompt and messages",
-    );
-    /// The bytes of the tool definitions of each captured prompt.
-    pub const TOOL_BYTES_PER_REQUEST: Self = metric(
-        "tool_bytes_per_request",
-        Quantity::ToolBytes,
-        Scope::EachRequest,
-        "the bytes of the tool definitions of each captured prompt",
-    );
-    /// Places of captured prompts that break a rule of lint.
-    pub const LINT_FINDINGS: Self = metric(
-        "lint_findings",
-        Quantity::LintFindings,
-        Scope::Total,
-        "places of captured prompts that break a rule of lint",
-    );
-
-    /// Parts and settings of captured requests that differ from the baseline and are not on the budget's list.
-    pub const UNLISTED_CHANGES: Self = metric(
-        "unlisted_changes",
-        Quantity::UnlistedChanges,
-        Scope::Total,
-        "parts and settings of captured requests that differ from the baseline and are not `listed`",
-    );
-    /// Cost by which clients' own counts and lines differ without a known reason.
-    pub const CLIENT_DIFFERENCE: Self = metric(
-        "client_difference",
-        Quantity::ClientDifference,
-        Scope::Total,
-        "what clients' own counts of sessions and their lines differ by without a known reason",
-    );
-    /// Places with lost input.
-    pub const DAMAGED_PLACES: Self = metric(
-        "damaged_places",
-        Quantity::Damage,
-        Scope::Total,
-        "places of the input that are damaged, with what they held",
-    );
-
-    /// Every metric.
-    pub const ALL: [Self; 19] = [
-        Self::COST,
-        Self::COST_PER_SESSION,
-        Self::COST_PER_REQUEST,
-        Self::MEAN_COST_PER_SESSION,
-        Self::MEAN_COST_PER_REQUEST,
-        Self::HIT_RATE,
-        Self::HIT_RATE_PER_SESSION,
-        Self::WRITTEN_TOKENS,
-        Self::WRITTEN_TOKENS_PER_SESSION,
-        Self::BREAKS,
-        Self::BREAKS_COST,
-        Self::BREAKS_SHARE,
-        Self::PREFIX_VARIANTS,
-        Self::PROMPT_BYTES_PER_REQUEST,
-        Self::TOOL_BYTES_PER_REQUEST,
-        Self::LINT_FINDINGS,
-        Self::UNLISTED_CHANGES,
-        Self::CLIENT_DIFFERENCE,
-        Self::DAMAGED_PLACES,
-    ];
+    metrics! {
+        COST: Cost, Total = "cost", "the cost of all sessions";
+        COST_PER_SESSION: Cost, EachSession = "cost_per_session", "the cost of each session";
+        COST_PER_REQUEST: Cost, EachRequest = "cost_per_request", "the cost of each request";
+        MEAN_COST_PER_SESSION: MeanCostOfSessions, Total =
+            "mean_cost_per_session", "the cost of all sessions, divided by their number";
+        MEAN_COST_PER_REQUEST: MeanCostOfRequests, Total =
+            "mean_cost_per_request", "the cost of all requests, divided by their number";
+        HIT_RATE: HitRate, Total =
+            "hit_rate", "the share of all prompt tokens that was read from cache";
+        HIT_RATE_PER_SESSION: HitRate, EachSession =
+            "hit_rate_per_session", "the same share of each session";
+        WRITTEN_TOKENS: WrittenTokens, Total =
+            "written_tokens", "tokens written to cache in all sessions";
+        WRITTEN_TOKENS_PER_SESSION: WrittenTokens, EachSession =
+            "written_tokens_per_session", "tokens written to cache in each session";
+        BREAKS: Breaks, Total =
+            "breaks", "requests that read less than they could have, of the causes named";
+        BREAKS_COST: BreaksCost, Total =
+            "breaks_cost", "what these breaks cost beyond what reading would have";
+        BREAKS_SHARE: BreaksShare, Total =
+            "breaks_share", "that cost in hundredths of what was paid";
+        PREFIX_VARIANTS: PrefixVariants, Total =
+            "prefix_variants", "different prefixes in front of captured conversations";
+        PROMPT_BYTES_PER_REQUEST: PromptBytes, EachRequest =
+            "prompt_bytes_per_request", "the bytes of each captured prompt: tools, system prompt and messages";
+        TOOL_BYTES_PER_REQUEST: ToolBytes, EachRequest =
+            "tool_bytes_per_request", "the bytes of the tool definitions of each captured prompt";
+        LINT_FINDINGS: LintFindings, Total =
+            "lint_findings", "places of captured prompts that break a rule of lint";
+        UNLISTED_CHANGES: UnlistedChanges, Total =
+            "unlisted_changes", "parts and settings of captured requests that differ from the baseline and are not `listed`";
+        CLIENT_DIFFERENCE: ClientDifference, Total =
+            "client_difference", "what clients' own counts of sessions and their lines differ by without a known reason";
+        DAMAGED_PLACES: Damage, Total =
+            "damaged_places", "places of the input that are damaged, with what they held";
+    }
 
     /// Metric with a name.
     pub fn by_name(name: &str) -> Option<Self> {
@@ -272,15 +183,6 @@ impl Metric {
             && !self.is_of_input()
             && self.quantity != Quantity::ClientDifference
     }
-}
-
-const fn metric(
-    name: &'static str,
-    quantity: Quantity,
-    scope: Scope,
-    meaning: &'static str,
-) -> Metric {
-    Metric { name, quantity, scope, meaning }
 }
 
 /// Selection of the breaks that count.

@@ -310,7 +310,7 @@ impl fmt::Display for Limit {
 /// Refused requests fail it, and so do, with a baseline, costs over 5 % higher, of all sessions or of one.
 /// Unstable prefixes, and unexpected breaks that make up more than a tenth of the cost, give a warning.
 pub fn defaults(has_baseline: bool) -> Vec<Budget> {
-    let percent = |percent: u32| LimitChange::Relative(Decimal::from(percent));
+    let (fail, warn) = (BudgetLevel::Fail, BudgetLevel::Warn);
     let none = Amount { value: Decimal::ZERO, unit: Unit::Count };
     let tenth = Amount { value: Decimal::TEN, unit: Unit::Percent };
     let points = Amount { value: Decimal::TWO, unit: Unit::Percent };
@@ -318,58 +318,30 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
         Budget {
             lint: LintKinds { severity: Severity::Error, ..LintKinds::default() },
             message: Some("The service refuses these requests.".to_owned()),
-            ..budget("refusals", Metric::LINT_FINDINGS, Limit::Max(none), BudgetLevel::Fail)
+            ..budget("refusals", Metric::LINT_FINDINGS, Limit::Max(none), fail)
         },
         Budget {
             lint: LintKinds { severity: Severity::Warning, ..LintKinds::default() },
-            ..budget(
-                "unstable prefixes",
-                Metric::LINT_FINDINGS,
-                Limit::Max(none),
-                BudgetLevel::Warn,
-            )
+            ..budget("unstable prefixes", Metric::LINT_FINDINGS, Limit::Max(none), warn)
         },
         Budget {
             breaks: BreakKinds::unexpected(),
-            ..budget(
-                "cost of unexpected breaks",
-                Metric::BREAKS_SHARE,
-                Limit::Max(tenth),
-                BudgetLevel::Warn,
-            )
+            ..budget("cost of unexpected breaks", Metric::BREAKS_SHARE, Limit::Max(tenth), warn)
         },
     ];
     if has_baseline {
-        let increase = |change| Limit::MaxIncrease(change);
+        let dearer = Limit::MaxIncrease(LimitChange::Relative(Decimal::from(5_u32)));
+        let more = Limit::MaxIncrease(LimitChange::Absolute(none));
+        let lower = Limit::MaxDecrease(LimitChange::Absolute(points));
         budgets.extend([
-            budget("cost", Metric::COST, increase(percent(5)), BudgetLevel::Fail),
-            budget(
-                "cost of a session",
-                Metric::COST_PER_SESSION,
-                increase(percent(5)),
-                BudgetLevel::Fail,
-            ),
-            budget(
-                "hit rate",
-                Metric::HIT_RATE,
-                Limit::MaxDecrease(LimitChange::Absolute(points)),
-                BudgetLevel::Warn,
-            ),
+            budget("cost", Metric::COST, dearer, fail),
+            budget("cost of a session", Metric::COST_PER_SESSION, dearer, fail),
+            budget("hit rate", Metric::HIT_RATE, lower, warn),
             Budget {
                 breaks: BreakKinds::unexpected(),
-                ..budget(
-                    "unexpected breaks",
-                    Metric::BREAKS,
-                    increase(LimitChange::Absolute(none)),
-                    BudgetLevel::Warn,
-                )
+                ..budget("unexpected breaks", Metric::BREAKS, more, warn)
             },
-            budget(
-                "prefix variants",
-                Metric::PREFIX_VARIANTS,
-                increase(LimitChange::Absolute(none)),
-                BudgetLevel::Warn,
-            ),
+            budget("prefix variants", Metric::PREFIX_VARIANTS, more, warn),
         ]);
     }
     budgets

@@ -38,6 +38,7 @@ mod testing;
 mod time;
 mod tree;
 
+use enumset::EnumSetType;
 use serde::Deserialize;
 
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
@@ -92,7 +93,7 @@ pub(crate) static FORMATS: [AgentFormat; 20] = [
 
 /// Layout of the lines of a file, or of its document, by the fields that readers use
 /// (`redact/fields/agents.rs`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, EnumSetType)]
 pub(crate) enum Layout {
     /// A rollout of Codex.
     Rollout,

@@ -20,142 +20,97 @@ use super::{Cleared, Collapse, EntryKind, Preserved};
 use crate::base::{EntryId, TextSize};
 use crate::read::input::{Content, List, Shape, Text, only_value};
 
-/// Sign that a line shows.
-#[derive(EnumSetType, Debug, Hash, PartialOrd, Ord)]
-pub enum Sign {
+/// Declares the signs, each with the field of the line that shows it and its meaning in a few words.
+macro_rules! signs {
+    ($($(#[$meta:meta])* $sign:ident = $field:literal, $meaning:literal;)+) => {
+        /// Sign that a line shows.
+        #[derive(EnumSetType, Debug, Hash, PartialOrd, Ord)]
+        pub enum Sign {
+            $($(#[$meta])* $sign,)+
+        }
+
+        impl Sign {
+            /// Field of the line that shows the sign.
+            pub fn field(self) -> &'static str {
+                match self {
+                    $(Self::$sign => $field),+
+                }
+            }
+
+            /// Meaning of the sign, in a few words.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$sign => $meaning),+
+                }
+            }
+        }
+    };
+}
+
+signs! {
     /// A hook ran because a session was resumed.
-    SessionResumed,
+    SessionResumed = "attachment.hookName", "the session was resumed";
     /// A hook ran because a session was started or cleared.
-    SessionStarted,
+    SessionStarted = "attachment.hookName", "a session was started";
     /// The user left the client.
-    Exit,
+    Exit = "message.content", "the client was left";
     /// A tool search loaded tools that had been deferred.
-    ToolsLoaded,
+    ToolsLoaded = "message.content[].content[].type", "a tool search loaded deferred tools";
     /// Deferred tools were added.
-    ToolsAdded,
+    ToolsAdded = "attachment.addedNames", "deferred tools were added";
     /// Deferred tools were removed.
-    ToolsRemoved,
+    ToolsRemoved = "attachment.removedNames", "deferred tools were removed";
     /// The instructions of MCP servers came or went.
-    McpInstructionsChanged,
+    McpInstructionsChanged = "attachment.type", "the instructions of MCP servers changed";
     /// Agents were added to or removed from the list that a tool's description holds.
-    AgentsChanged,
+    AgentsChanged = "attachment.type", "the list of agents changed";
     /// The list of skills was sent again.
-    SkillsListed,
+    SkillsListed = "attachment.type", "the list of skills was sent";
     /// A command was given that can change the tools: MCP servers, plugins, permissions.
-    ToolCommand,
+    ToolCommand = "message.content", "a command that can change the tools";
     /// The session was connected to another device, which adds tools.
-    BridgeConnected,
+    BridgeConnected = "subtype", "the session was connected to another device";
     /// A command was given that changes the model, the effort or the speed.
-    ModelCommand,
+    ModelCommand = "message.content", "a command that changes model, effort or speed";
     /// A command was given that can change the system prompt: output style, folders, settings.
-    SettingsCommand,
+    SettingsCommand = "message.content", "a command that can change the system prompt";
     /// Another command was given, one of a user's own among them.
-    OtherCommand,
+    OtherCommand = "message.content", "a command was given";
     /// A skill was loaded.
-    SkillLoaded,
+    SkillLoaded = "message.content", "a skill was loaded";
     /// The user interrupted the answer or a tool.
-    Interrupted,
+    Interrupted = "message.content", "the user interrupted";
     /// The user interrupted a tool.
-    ToolInterrupted,
+    ToolInterrupted = "message.content", "the user interrupted a tool";
     /// An image or a document was added.
-    Image,
+    Image = "message.content[].type", "an image or a document was added";
     /// The API refused a request, and the client tried again or gave up.
-    ApiError,
+    ApiError = "subtype", "the API refused a request";
     /// A message that the client made itself in place of an answer.
-    ClientMessage,
+    ClientMessage = "message.model", "the client made a message itself";
     /// A background task reported to the conversation.
-    TaskNotification,
+    TaskNotification = "message.content", "a background task reported";
     /// The model refused, and another one answered.
-    RefusalFallback,
+    RefusalFallback = "subtype", "the model refused and another one answered";
     /// The conversation was summarised.
-    Compacted,
+    Compacted = "subtype", "the conversation was summarised";
     /// Old tool results were cleared.
-    ResultsCleared,
+    ResultsCleared = "subtype", "old tool results were cleared";
     /// Entries were taken out of the conversation.
-    EntriesRemoved,
+    EntriesRemoved = "removedUuids", "entries were taken out of the conversation";
     /// A part of the conversation was replaced by a summary.
-    Collapsed,
+    Collapsed = "firstArchivedUuid", "a part of the conversation was replaced by a summary";
     /// Results were replaced by previews.
-    ResultsReplaced,
+    ResultsReplaced = "replacements[].toolUseId",
+        "results that had been sent were replaced by previews";
     /// The client asked to continue where the turn before had broken off, as a resumed session does.
-    TurnResumed,
+    TurnResumed = "message.content", "the client asked to go on where the turn had broken off";
     /// A hook that runs around a tool's call gave the model context.
-    ToolHookContext,
+    ToolHookContext = "attachment.hookEvent", "a hook around a tool's call gave context";
 }
 
 /// Set of signs.
 pub type Signs = EnumSet<Sign>;
-
-impl Sign {
-    /// Field of the line that shows the sign.
-    pub fn field(self) -> &'static str {
-        match self {
-            Self::SessionResumed | Self::SessionStarted => "attachment.hookName",
-            Self::ToolHookContext => "attachment.hookEvent",
-            Self::ToolsLoaded => "message.content[].content[].type",
-            Self::ToolsAdded => "attachment.addedNames",
-            Self::ToolsRemoved => "attachment.removedNames",
-            Self::McpInstructionsChanged | Self::AgentsChanged | Self::SkillsListed => {
-                "attachment.type"
-            }
-            Self::Exit
-            | Self::ToolCommand
-            | Self::ModelCommand
-            | Self::SettingsCommand
-            | Self::OtherCommand
-            | Self::SkillLoaded
-            | Self::Interrupted
-            | Self::ToolInterrupted
-            | Self::TaskNotification
-            | Self::TurnResumed => "message.content",
-            Self::Image => "message.content[].type",
-            Self::BridgeConnected
-            | Self::ApiError
-            | Self::RefusalFallback
-            | Self::Compacted
-            | Self::ResultsCleared => "subtype",
-            Self::ClientMessage => "message.model",
-            Self::EntriesRemoved => "removedUuids",
-            Self::Collapsed => "firstArchivedUuid",
-            Self::ResultsReplaced => "replacements[].toolUseId",
-        }
-    }
-
-    /// Meaning of the sign, in a few words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::SessionResumed => "the session was resumed",
-            Self::SessionStarted => "a session was started",
-            Self::Exit => "the client was left",
-            Self::ToolsLoaded => "a tool search loaded deferred tools",
-            Self::ToolsAdded => "deferred tools were added",
-            Self::ToolsRemoved => "deferred tools were removed",
-            Self::McpInstructionsChanged => "the instructions of MCP servers changed",
-            Self::AgentsChanged => "the list of agents changed",
-            Self::SkillsListed => "the list of skills was sent",
-            Self::ToolCommand => "a command that can change the tools",
-            Self::BridgeConnected => "the session was connected to another device",
-            Self::ModelCommand => "a command that changes model, effort or speed",
-            Self::SettingsCommand => "a command that can change the system prompt",
-            Self::OtherCommand => "a command was given",
-            Self::SkillLoaded => "a skill was loaded",
-            Self::Interrupted => "the user interrupted",
-            Self::ToolInterrupted => "the user interrupted a tool",
-            Self::Image => "an image or a document was added",
-            Self::ApiError => "the API refused a request",
-            Self::ClientMessage => "the client made a message itself",
-            Self::TaskNotification => "a background task reported",
-            Self::RefusalFallback => "the model refused and another one answered",
-            Self::Compacted => "the conversation was summarised",
-            Self::ResultsCleared => "old tool results were cleared",
-            Self::EntriesRemoved => "entries were taken out of the conversation",
-            Self::Collapsed => "a part of the conversation was replaced by a summary",
-            Self::ResultsReplaced => "results that had been sent were replaced by previews",
-            Self::TurnResumed => "the client asked to go on where the turn had broken off",
-            Self::ToolHookContext => "a hook around a tool's call gave context",
-        }
-    }
-}
 
 /// Bytes of a text that are searched for the name of a command: a tag of its message may come
 /// first.

@@ -34,29 +34,6 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
     }
 }
 
-/// Outermost objects of all formats that have some of their own.
-pub(in crate::redact) static ROOTS: [&Shape; 19] = [
-    &LINE,
-    &PI,
-    &QWEN,
-    &KIMI,
-    &COPILOT,
-    &GEMINI,
-    &OPENCODE,
-    &OPENCODE_INFO,
-    &CLINE,
-    &CLINE_MESSAGE,
-    &CLINE_MODELS,
-    &CLINE_SESSION,
-    &AMP,
-    &GROK,
-    &STATUS,
-    &OBSERVATION,
-    &TELEMETRY,
-    &SPAN,
-    &ROWS,
-];
-
 shapes! {
     static PI = "line of Pi" {
         Word: "type";

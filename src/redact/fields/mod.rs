@@ -23,7 +23,7 @@ mod rows;
 mod telemetry;
 mod transcript;
 
-pub(super) use agents::{CONTENT, ROOTS, root};
+pub(super) use agents::{CONTENT, root};
 pub(super) use logs::{ANSWER, LOG_ROOTS, log_root};
 pub(super) use request::{METADATA, RESPONSE};
 pub(super) use telemetry::{ATTRIBUTE, ATTRIBUTES, VALUE};
