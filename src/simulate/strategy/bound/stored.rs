@@ -5,7 +5,6 @@
 //! a prefix first; each pause keeps the stored context, or deletes it. As with markers, contexts of
 //! other threads are taken as stored for free.
 
-use super::Prices;
 use super::thread::{Thread, ThreadRequest, threads};
 use super::{Prices, before_choices};
 use crate::base::{Basis, ByKey, Picodollars, Tokens, side_by_side};
