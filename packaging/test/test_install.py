@@ -73,16 +73,32 @@ class Install(unittest.TestCase):
         self.assertFalse(self.installed.exists())
 
     def test_a_download_that_does_not_match_changes_nothing(self):
-        changed = folder("damaged")
-        shutil.copytree(release(), changed, dirs_exist_ok=True)
-        with open(changed / f"cachesim-{TARGETS[0]['target']}.tar.gz", "ab") as file:
-            file.write(b"more")
+        name, other = (f"cachesim-{target['target']}.tar.gz" for target in TARGETS[:2])
+        archive, of_other = (release() / name).read_bytes(), (release() / f"{other}.sha256").read_bytes()
+        checksum = (release() / f"{name}.sha256").read_bytes()
+        damaged = "is damaged: its SHA-256 is"
         self.run_script(computer("plain"))
         before = self.installed.stat().st_ino
-        done = self.run_script(computer("plain"), CACHESIM_BASE_URL=f"file://{changed}")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("is damaged: its SHA-256 is", done.stderr)
-        self.assertEqual(self.installed.stat().st_ino, before)
+        for what, file, content, why in [
+            ("more than the archive", name, archive + b"more", damaged),
+            ("a cut archive", name, archive[: len(archive) // 2], damaged),
+            ("no archive", name, None, "cannot be downloaded"),
+            ("a cut checksum", f"{name}.sha256", checksum[:32], damaged),
+            ("the checksum of another", f"{name}.sha256", of_other, damaged),
+            ("words of a server", f"{name}.sha256", b"<html>Not found</html>", damaged),
+            ("an empty checksum", f"{name}.sha256", b"", "is empty"),
+            ("no checksum", f"{name}.sha256", None, "cannot be downloaded"),
+        ]:
+            with self.subTest(what):
+                changed = folder("damaged")
+                shutil.copytree(release(), changed, dirs_exist_ok=True)
+                (changed / file).unlink()
+                if content is not None:
+                    (changed / file).write_bytes(content)
+                done = self.run_script(computer("plain"), CACHESIM_BASE_URL=f"file://{changed}")
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertIn(why, done.stderr)
+                self.assertEqual(self.installed.stat().st_ino, before)
 
     def test_a_program_that_does_not_run_changes_nothing(self):
         broken = folder("broken")

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::document::{Action, Step, expressions, read, references};
 use super::runner::outputs;
-use crate::common::{project, skip, text};
+use crate::common::{files, project, skip, text};
 
 const SCRIPTS: &str = "integrations/github-action";
 
@@ -81,8 +81,25 @@ fn scripts_hold_no_expressions_and_are_executable() {
 fn only_actions_of_the_runner_s_makers_are_used() {
     for step in &action().runs.steps {
         let Some(uses) = &step.uses else { continue };
-        let (name, version) = uses.split_once('@').expect("a version");
-        assert!(name.starts_with("actions/") && version.starts_with('v'), "{uses}");
+        assert!(uses.starts_with("actions/"), "{uses}");
+    }
+}
+
+/// A tag can be moved to another commit.
+#[test]
+fn actions_are_pinned_by_commit() {
+    let workflows = files(&project(".github/workflows"), ".yml");
+    for file in workflows.into_iter().chain([project("action.yml")]) {
+        let text = fs::read_to_string(&file).expect("a file");
+        for uses in text.lines().filter_map(|line| line.split_once("uses: ")).map(|(_, uses)| uses)
+        {
+            let (commit, version) = uses
+                .split_once('@')
+                .and_then(|(_, version)| version.split_once(" # v"))
+                .unwrap_or_else(|| panic!("{}: {uses}", file.display()));
+            let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_commit && !version.is_empty(), "{}: {uses}", file.display());
+        }
     }
 }
 
