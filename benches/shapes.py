@@ -338,6 +338,7 @@ def commands(shape):
         "advise": ["advise"],
         "report": ["report"],
         "verify": ["verify"],
+        "blocks": ["blocks"],
         "check": ["check"],
         "lint": ["lint"],
         "chart": ["chart", "turns"],

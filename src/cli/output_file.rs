@@ -275,7 +275,7 @@ fn heed_signals() {
         // Without the thread, signals would be lost.
         if thread::Builder::new().name("signals".to_owned()).spawn(work).is_err() {
             say("no thread can be started");
-            std::process::exit(i32::from(super::error::BUG));
+            std::process::exit(i32::from(super::error::USAGE));
         }
     });
 }

@@ -1,6 +1,7 @@
 //! Every command that writes, under faults: a full disk, a folder that takes nothing, a kill at each
 //! write and at the move, two runs at once, closed pipes, interruptions. The old file stands there whole or
 //! the new one does, no temporary file is left that the next run trips over, and the exit code is right.
+//! `TEST_EVERY_CALL=1` lets every call of the system fail once, of which tests otherwise try some.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,6 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use rayon::prelude::*;
 use tempfile::TempDir;
 
 use crate::common::{is_thorough, names, project, signal, skip, text, utf8};
@@ -575,4 +577,118 @@ fn a_watch_that_cannot_listen_is_no_bug() {
         let output = watch.output().expect("strace runs");
         assert!(output.status.success(), "{fault}: {}", text(&output.stderr));
     }
+}
+
+/// Commands beside the writers whose calls of the system fail one by one; `OUT` is a settings file, too.
+const OTHERS: [&[&str]; 10] = [
+    &["tokens", "SESSION"],
+    &["sources"],
+    &["config", "show"],
+    &["init", "SESSION", "--dry-run"],
+    &["statusline", "--transcript", "SESSION"],
+    &["statusline", "--install", "--yes", "--settings", "OUT"],
+    &["hook", "--install", "--yes", "--settings", "OUT"],
+    &["check", "SESSION", "--save-baseline", "OUT"],
+    &["fleet", "domains", "SESSION"],
+    &["watch", "--once", "--jsonl", "SESSION"],
+];
+
+/// Calls of the standard library and the libraries of signals and memory, which take no error of these.
+#[cfg(target_os = "linux")]
+const NOT_OURS: [&str; 15] = [
+    "arch_prctl",
+    "brk",
+    "execve",
+    "exit",
+    "exit_group",
+    "futex",
+    "getrandom",
+    "madvise",
+    "mmap",
+    "mprotect",
+    "munmap",
+    "poll",
+    "recvfrom",
+    "rt_sigaction",
+    "rt_sigreturn",
+];
+
+/// Runs a command in a folder of its own, whose `out` is a settings file. Returns what it says, and the file.
+#[cfg(target_os = "linux")]
+fn alone(command: &[&str], before: &[&str]) -> (Output, Vec<u8>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    fs::write(&out, "{}").expect("written");
+    let mut program = around("timeout", &["--signal", "KILL", "60", "strace", "-f", "-qq"]);
+    program.args(before).arg(PROGRAM).args(arguments(command, &out)).stdin(Stdio::null());
+    program.env("HOME", folder.path().join("home"));
+    fs::create_dir(folder.path().join("home")).expect("a folder");
+    let output = program.output().expect("strace runs");
+    (output, fs::read(out).expect("a file"))
+}
+
+/// Calls of the system that a command makes, with the largest number of a thread.
+#[cfg(target_os = "linux")]
+fn calls_of(command: &[&str]) -> (BTreeMap<String, usize>, Vec<u8>) {
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let (_, out) = alone(command, &["-o", utf8(log.path())]);
+    let mut counted: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for line in fs::read_to_string(log.path()).expect("a log").lines() {
+        let words = line.split_once(' ').map(|(thread, rest)| (thread, rest.trim_start()));
+        let Some((thread, rest)) = words else { continue };
+        let Some((call, _)) = rest.split_once('(') else { continue };
+        if call.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            *counted.entry((call.to_owned(), thread.to_owned())).or_default() += 1;
+        }
+    }
+    let mut calls = BTreeMap::new();
+    for ((call, _), count) in counted {
+        let most: &mut usize = calls.entry(call).or_default();
+        *most = count.max(*most);
+    }
+    (calls, out)
+}
+
+/// Whatever call fails, the run ends with a code that is documented, and settings are whole.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_call_that_fails_is_no_bug() {
+    if !is_thorough() || !has_strace() {
+        return;
+    }
+    let commands: Vec<&[&str]> = WRITERS.into_iter().chain(OTHERS).collect();
+    let tries: Vec<(&[&str], Vec<u8>, String, usize)> = commands
+        .par_iter()
+        .flat_map_iter(|command| {
+            let (calls, new) = calls_of(command);
+            let calls = calls.into_iter().filter(|(call, _)| !NOT_OURS.contains(&call.as_str()));
+            let numbered = calls.flat_map(|(call, count)| {
+                (1..=count.min(40)).map(move |number| (call.clone(), number))
+            });
+            let tried = |(call, number)| (*command, new.clone(), call, number);
+            numbered.map(tried).collect::<Vec<_>>()
+        })
+        .collect();
+    let step = if std::env::var_os("TEST_EVERY_CALL").is_some() { 1 } else { 41 };
+    assert!(tries.len() > 1_000, "{}", tries.len());
+    let faults: Vec<String> = tries
+        .into_par_iter()
+        .step_by(step)
+        .filter_map(|(command, new, call, number)| {
+            let error = if call.starts_with("clone") { "EAGAIN" } else { "EIO" };
+            let inject = format!("inject={call}:error={error}:when={number}");
+            let (output, out) = alone(command, &["-o", "/dev/null", "-e", &inject]);
+            let said = text(&output.stderr);
+            // The loader of libraries, before the program begins; a folder's end, whose error the standard library takes
+            // for a bug.
+            let is_loading = output.status.code() == Some(127);
+            let is_closing = said.contains("unexpected error during closedir");
+            let is_right = output.status.code().is_some_and(|code| code <= 5)
+                && !said.contains("panicked")
+                && (!command.contains(&"--settings") || out == b"{}" || out == new);
+            let fault = format!("{command:?}: {inject}: {:?} {said}", output.status);
+            (!is_right && !is_loading && !is_closing).then_some(fault)
+        })
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -291,6 +291,42 @@ fn what_compresses_well_is_read() {
     assert_eq!(rows(utf8(&file)).replace("session.jsonl.gz", "session.jsonl"), rows(utf8(&plain)));
 }
 
+/// A block takes more memory than its bytes, so that a line of nothing else is not read.
+#[test]
+fn lines_of_more_blocks_than_are_read_are_named() {
+    let many = |block: &str, count: usize| format!("[{}]", vec![block; count].join(","));
+    let session = fs::read_to_string(first_look()).expect("a session");
+    let in_session = session.replacen("\"Add a flag.\"", "\"MANY\"", 1);
+    let captured = fs::read_to_string(capture()).expect("a capture");
+    let mut line: Value =
+        serde_json::from_str(captured.lines().next().expect("a line")).expect("JSON");
+    line["request"]["messages"] = Value::from("MANY");
+    let of_messages = line.to_string();
+    line["request"]["messages"] = serde_json::json!([{"role": "user", "content": "MANY"}]);
+    let of_blocks = line.to_string();
+    line["request"]["messages"] = serde_json::json!([{"role": "user", "content": "go"}]);
+    line["request"]["system"] = Value::from("MANY");
+    let of_system = line.to_string();
+    line["request"]["tools"] = Value::from("MANY");
+    line["request"]["system"] = Value::from("go");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    for (line, block, most) in [
+        (in_session, r#"{"type":"text","text":"x"}"#, 100_000),
+        (of_messages, r#"{"role":"user","content":"x"}"#, 99_000),
+        (of_blocks, r#"{"type":"text","text":"x"}"#, 99_000),
+        (of_system, r#"{"type":"text","text":"x"}"#, 99_000),
+        (line.to_string(), r#"{"name":"x"}"#, 99_000),
+    ] {
+        for (count, is_long) in [(most, false), (100_001, true)] {
+            fs::write(&path, line.replace("\"MANY\"", &many(block, count)) + "\n")
+                .expect("written");
+            let said = text(&guarded(&["analyze", utf8(&path)]).stderr);
+            assert_eq!(said.contains("too long"), is_long, "{count} {block}: {said}");
+        }
+    }
+}
+
 #[test]
 fn threads_are_four_for_each_core_at_most() {
     let session = first_look();

@@ -55,8 +55,12 @@ pub(super) fn read_document<F: DocumentFormat>(open: &mut OpenSource) -> AgentFi
     let mut repaired = None;
     match repaired_value::<F::Document<'_>>(text, &mut repaired) {
         Ok(document) => F::document(&document, &mut file),
-        Err(Malformed { category, line, column }) => {
-            let kind = if category == Category::Eof { Kind::TornLine } else { Kind::NotJson };
+        Err(Malformed { category, line, column, is_long }) => {
+            let kind = match category {
+                _ if is_long => Kind::TooLong,
+                Category::Eof => Kind::TornLine,
+                _ => Kind::NotJson,
+            };
             let detail = format!("bad JSON at column {column}; the file is skipped");
             file.reject(kind, line as u64, detail);
         }

@@ -18,7 +18,7 @@ use super::sketch::BlockSketch;
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
 use crate::base::model::Support;
 use crate::base::{Facts, Refusal, Ttl};
-use crate::read::input::{Shape, Text};
+use crate::read::input::{Listed, MOST_BLOCKS, Shape, Text};
 use crate::read::rendered::USUAL_NAME;
 
 /// Marker of a request.
@@ -114,6 +114,8 @@ pub(super) enum BodyError {
     TooDeep,
     /// A block names one of its keys twice.
     DuplicateKey,
+    /// More than [`MOST_BLOCKS`].
+    TooManyBlocks,
 }
 
 impl From<TooDeep> for BodyError {
@@ -139,13 +141,15 @@ pub(super) fn add_prompt<'a>(
     let mut walk = Walk::begin(tree, options, sizes, model);
     walk.refuses_system_role = facts.system_role != Support::Taken;
     walk.is_attribution_neutral = is_attribution_neutral;
+    let mut room = Room(MOST_BLOCKS);
+    room.take(body.tools.0.as_ref().map_or(0, Vec::len) + messages.len())?;
     for tool in body.tools.0.iter().flatten() {
         walk.tool(tool)?;
     }
-    let messages = Messages::read(messages)?;
+    let messages = Messages::read(messages, &mut room)?;
     // Each group of settings is in front of the parts whose cache it invalidates.
     walk.system_settings(body, &messages);
-    walk.system(body.system)?;
+    walk.system(body.system, &mut room)?;
     walk.message_settings(body, &messages, facts)?;
     let turn = if facts.drops_thinking { messages.last_turn() } else { 0 };
     for (number, message) in messages.0.iter().enumerate() {
@@ -211,13 +215,24 @@ enum Content<'a> {
 
 struct Messages<'a>(Vec<MessageBlocks<'a>>);
 
+/// Number of blocks, tools and messages that a request may still have.
+struct Room(usize);
+
+impl Room {
+    fn take(&mut self, blocks: usize) -> Result<(), BodyError> {
+        self.0 = self.0.checked_sub(blocks).ok_or(BodyError::TooManyBlocks)?;
+        Ok(())
+    }
+}
+
 impl<'a> Messages<'a> {
-    fn read(messages: &[Shape<Message<'a>>]) -> Result<Self, BodyError> {
+    fn read(messages: &[Shape<Message<'a>>], room: &mut Room) -> Result<Self, BodyError> {
         let read = |message: &Shape<Message<'a>>| {
             let message =
                 message.0.as_ref().ok_or(BodyError::NotMessages("a message is no object"))?;
             let is_marked = message.cache_control.is_some();
-            Ok(MessageBlocks { role: message.role, is_marked, content: content(message.content)? })
+            let content = content(message.content, room)?;
+            Ok(MessageBlocks { role: message.role, is_marked, content })
         };
         messages.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
@@ -245,13 +260,16 @@ impl<'a> Messages<'a> {
     }
 }
 
-fn content(content: Option<&RawValue>) -> Result<Content<'_>, BodyError> {
+fn content<'a>(content: Option<&'a RawValue>, room: &mut Room) -> Result<Content<'a>, BodyError> {
     let Some(raw) = content else { return Ok(Content::Blocks(Vec::new())) };
     match raw.get().as_bytes().first() {
         Some(b'"') => Ok(Content::Text(raw)),
         Some(b'[') => {
-            let list: Vec<&RawValue> = serde_json::from_str(raw.get())
-                .map_err(|_| BodyError::NotMessages("its content is no list"))?;
+            // It is a list of any JSON, so that it can only be too long.
+            let list: Listed<&RawValue> =
+                serde_json::from_str(raw.get()).map_err(|_| BodyError::TooManyBlocks)?;
+            let list = list.0.unwrap_or_default();
+            room.take(list.len())?;
             let blocks = list.into_iter().map(|raw| Ok((raw, block(raw)?)));
             blocks.collect::<Result<_, _>>().map(Content::Blocks)
         }
@@ -474,8 +492,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         });
     }
 
-    fn system(&mut self, system: Option<&RawValue>) -> Result<(), BodyError> {
-        match content(system)? {
+    fn system(&mut self, system: Option<&RawValue>, room: &mut Room) -> Result<(), BodyError> {
+        match content(system, room)? {
             Content::Text(raw) => {
                 write_text_block(raw.get(), &mut self.canonical);
                 self.system_block(BlockKind::Other, &Block::default());

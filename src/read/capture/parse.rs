@@ -305,6 +305,7 @@ impl<'a> RequestParser<'a> {
             BodyError::NotMessages(what) => (Kind::NotAMessagesRequest, what),
             BodyError::TooDeep => (Kind::TooDeep, "nested more than 128 levels; it is left out"),
             BodyError::DuplicateKey => (Kind::DuplicateKey, "in a block; the request is left out"),
+            BodyError::TooManyBlocks => (Kind::TooLong, "more than 100,000 blocks; it is left out"),
         };
         self.reject(kind, line, detail);
     }
@@ -334,7 +335,12 @@ impl ObjectReader for RequestParser<'_> {
         // Only damage may hide a request; a line of another kind hides nothing.
         let is_lost = matches!(
             kind,
-            Kind::TornLine | Kind::NotJson | Kind::NotUtf8 | Kind::TooDeep | Kind::DuplicateKey
+            Kind::TornLine
+                | Kind::NotJson
+                | Kind::NotUtf8
+                | Kind::TooDeep
+                | Kind::TooLong
+                | Kind::DuplicateKey
         );
         self.parsed.lost = self.parsed.lost.saturating_add(u32::from(is_lost));
         self.parsed.diagnostics.add(kind, self.file, line, detail);

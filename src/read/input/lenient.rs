@@ -12,11 +12,15 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::lines::LONGEST_LINE;
 use crate::base::Millis;
+
+/// Most blocks of a message or a request. The smallest block takes twenty times its bytes in memory.
+pub(crate) const MOST_BLOCKS: usize = 100_000;
 
 /// Completes a `Visitor` that takes any value: those of the named types are read, and yield the default.
 macro_rules! default_for {
@@ -273,6 +277,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut elements = Vec::new();
                 while let Some(element) = list.next_element()? {
+                    // What an element says takes as many bytes as its place, but for empty ones.
+                    if elements.len() * size_of::<T>() > LONGEST_LINE {
+                        return Err(A::Error::invalid_length(elements.len(), &"fewer elements"));
+                    }
                     elements.push(element);
                 }
                 Ok(Listed(Some(elements)))
@@ -343,6 +351,9 @@ where
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut blocks = Vec::new();
                 while let Some(Shape(block)) = list.next_element::<Shape<T>>()? {
+                    if blocks.len() == MOST_BLOCKS {
+                        return Err(A::Error::invalid_length(MOST_BLOCKS, &"fewer blocks"));
+                    }
                     blocks.extend(block);
                 }
                 Ok(Content::Blocks(blocks))

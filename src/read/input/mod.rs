@@ -30,8 +30,9 @@ pub(crate) use dollars::Dollars;
 pub use domains::{Domain, DomainError, DomainRule};
 pub use inside::Inside;
 pub(crate) use lenient::{
-    Content, Count, Flag, JsonLength, List, Listed, Number, Scalar, Shape, Text, default_for,
-    ignore_list, ignore_object, lenient, moment, moment_in_utc, replace_lone_surrogates,
+    Content, Count, Flag, JsonLength, List, Listed, MOST_BLOCKS, Number, Scalar, Shape, Text,
+    default_for, ignore_list, ignore_object, lenient, moment, moment_in_utc,
+    replace_lone_surrogates,
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::{ObjectReader, end_of_torn};

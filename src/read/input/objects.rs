@@ -72,10 +72,12 @@ pub(crate) trait ObjectReader {
     }
 
     /// Repairs an object that cannot be parsed, or reports its damage.
-    fn broken(&mut self, text: &str, line: u64, Malformed { category, column, .. }: Malformed) {
-        // Lenient fields accept any type, so the only error of data is a repeated key.
+    fn broken(&mut self, text: &str, line: u64, malformed: Malformed) {
+        let Malformed { category, column, is_long, .. } = malformed;
+        // Lenient fields accept any type, so the only other error of data is a repeated key.
         if category == Category::Data {
-            return self.reject(Kind::DuplicateKey, line, format!("at column {column}"));
+            let kind = if is_long { Kind::TooLong } else { Kind::DuplicateKey };
+            return self.reject(kind, line, format!("at column {column}"));
         }
         if category != Category::Eof
             && let Some(repaired) = replace_lone_surrogates(text)

@@ -55,6 +55,8 @@ pub(crate) struct Malformed {
     pub(crate) line: usize,
     /// Bytes of the line in front of the place.
     pub(crate) column: usize,
+    /// True for a list of more elements than are read.
+    pub(crate) is_long: bool,
 }
 
 impl Malformed {
@@ -66,9 +68,10 @@ impl Malformed {
         let before = &text.as_bytes()[..at];
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
         let column = at - memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-        let category = if fault == Fault::Data { Category::Data } else { Category::Syntax };
-        let here = Self { category, line, column };
-        if fault == Fault::Data {
+        let is_json = fault != Fault::Syntax;
+        let category = if is_json { Category::Data } else { Category::Syntax };
+        let here = Self { category, line, column, is_long: fault == Fault::Long };
+        if is_json {
             return here;
         }
         match serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>().next() {
@@ -76,7 +79,7 @@ impl Malformed {
                 // `serde_json` does not say if a number that it skips is torn.
                 let is_torn = at == text.len() && !text.ends_with(|one: char| one.is_ascii_digit());
                 let category = if is_torn { Category::Eof } else { error.classify() };
-                Self { category, line: error.line(), column: error.column() }
+                Self { category, line: error.line(), column: error.column(), ..here }
             }
             None => Self { category: Category::Eof, ..here },
             // Half a character, a number out of range, or deep nesting: errors only in values that are read.
@@ -137,6 +140,8 @@ enum Fault {
     Syntax,
     /// JSON of another type.
     Data,
+    /// A list of more elements than are read.
+    Long,
 }
 
 impl fmt::Display for Fault {
@@ -155,6 +160,10 @@ impl de::Error for Fault {
     // The words of these errors are never shown, so the arguments need no formatting.
     fn invalid_type(_: Unexpected<'_>, _: &dyn de::Expected) -> Self {
         Self::Data
+    }
+
+    fn invalid_length(_: usize, _: &dyn de::Expected) -> Self {
+        Self::Long
     }
 
     fn unknown_variant(_: &str, _: &'static [&'static str]) -> Self {
@@ -740,6 +749,7 @@ mod tests {
             category: error.classify(),
             line: error.line(),
             column: error.column(),
+            is_long: false,
         };
         let value = value.map_err(malformed)?;
         Ok((format!("{value:?}"), values.byte_offset()))

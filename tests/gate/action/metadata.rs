@@ -97,7 +97,8 @@ fn actions_are_pinned_by_commit() {
                 .split_once('@')
                 .and_then(|(_, version)| version.split_once(" # v"))
                 .unwrap_or_else(|| panic!("{}: {uses}", file.display()));
-            let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let is_commit =
+                commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
             assert!(is_commit && !version.is_empty(), "{}: {uses}", file.display());
         }
     }
