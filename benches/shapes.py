@@ -338,7 +338,6 @@ def commands(shape):
         "advise": ["advise"],
         "report": ["report"],
         "verify": ["verify"],
-        "blocks": ["blocks"],
         "check": ["check"],
         "lint": ["lint"],
         "chart": ["chart", "turns"],
