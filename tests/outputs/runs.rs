@@ -221,6 +221,16 @@ fn the_page_of_a_run_is_that_of_its_sessions() {
             // What rows do not tell.
             turns["gap"] = Value::Null;
             turns["compactions"] = Value::Array(Vec::new());
+            // Prompts of requests that every strategy refuses.
+            let count = turns["count"].as_u64().and_then(|count| usize::try_from(count).ok());
+            let all = |prompts: &Value| match prompts.as_array() {
+                Some(prompts) => prompts.clone(),
+                None => vec![prompts.clone(); count.expect("a number")],
+            };
+            let (told, sent) = (all(&own["prompt"]), all(&turns["prompt"]));
+            let is_told = |(told, sent): (&Value, &Value)| told == sent || *told == Value::from(0);
+            assert!(told.iter().zip(&sent).all(is_told), "{input:?}: {name}: {told:?} {sent:?}");
+            turns["prompt"] = own["prompt"].clone();
             assert_eq!(own, turns, "{input:?}: {name}");
         }
     }

@@ -103,7 +103,8 @@ impl Chunk {
             return;
         }
         // New memory is clear already, and little is moved there.
-        let mut bytes = vec![0; if self.filled == 0 { FIRST_ROOM } else { full.max(LARGEST_ROOM) }];
+        let more = (4 * self.filled).max(FIRST_ROOM);
+        let mut bytes = vec![0; if more < CHUNK { more } else { full.max(LARGEST_ROOM) }];
         bytes[..self.filled].copy_from_slice(self.read());
         self.bytes = bytes;
     }
