@@ -114,7 +114,6 @@ fn markers_that_the_service_refuses_are_named() {
         ("rme", "unmarkable-block", "markers on messages[4].content[1]"),
         ("rmi", "unmarkable-block", inside),
         ("rmm", "request-refused", "a marker on a message, not on a block of it"),
-        ("rmt", "request-refused", "a marker of an unknown type or lifetime"),
     ] {
         assert_found(&format!("refused-markers/{capture}"), &[(rule, "cache_control", words, 0)]);
     }
