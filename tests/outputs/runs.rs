@@ -228,7 +228,7 @@ fn the_page_of_a_run_is_that_of_its_sessions() {
                 None => vec![prompts.clone(); count.expect("a number")],
             };
             let (told, sent) = (all(&own["prompt"]), all(&turns["prompt"]));
-            let is_told = |(told, sent): (&Value, &Value)| told == sent || *told == Value::from(0);
+            let is_told = |(told, sent): (&Value, &Value)| told == sent || *told == 0;
             assert!(told.iter().zip(&sent).all(is_told), "{input:?}: {name}: {told:?} {sent:?}");
             turns["prompt"] = own["prompt"].clone();
             assert_eq!(own, turns, "{input:?}: {name}");

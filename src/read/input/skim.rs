@@ -246,13 +246,12 @@ impl<'de> Skimmer<'de> {
         let mut has_escapes = false;
         let mut padded;
         while !rest.is_empty() {
-            let block = match rest.first_chunk::<BLOCK>() {
-                Some(block) => block,
-                None => {
-                    padded = [b' '; BLOCK];
-                    padded[..rest.len()].copy_from_slice(rest);
-                    &padded
-                }
+            let block = if let Some(block) = rest.first_chunk::<BLOCK>() {
+                block
+            } else {
+                padded = [b' '; BLOCK];
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
             };
             let mut next = BLOCK;
             let mut telling = telling(block);

@@ -230,8 +230,9 @@ impl Paragraphs {
         let written = self.written.clone();
         let mut versions: FxHashMap<&str, usize> = FxHashMap::default();
         for paragraph in &written {
-            let lines: FxHashSet<&str> = paragraph.split('\n').collect();
-            lines.into_iter().for_each(|line| *versions.entry(line).or_default() += 1);
+            for line in paragraph.split('\n').collect::<FxHashSet<_>>() {
+                *versions.entry(line).or_default() += 1;
+            }
         }
         let is_version = |paragraph: &str| {
             let recurring = paragraph.split('\n').filter(|line| versions[line] > 1).map(str::len);

@@ -88,7 +88,7 @@ fn only_actions_of_the_runner_s_makers_are_used() {
 /// A tag can be moved to another commit.
 #[test]
 fn actions_are_pinned_by_commit() {
-    let workflows = files(&project(".github/workflows"), ".yml");
+    let workflows = files(project(".github/workflows"), ".yml");
     for file in workflows.into_iter().chain([project("action.yml")]) {
         let text = fs::read_to_string(&file).expect("a file");
         for uses in text.lines().filter_map(|line| line.split_once("uses: ")).map(|(_, uses)| uses)
