@@ -1,4 +1,4 @@
-//! Bodies of other services' APIs, whose caches are not told by `cache_control`.
+//! Request bodies of other services' APIs, which have no `cache_control`.
 
 use serde_json::Value;
 
@@ -37,13 +37,13 @@ pub(super) fn other_api(body: &Value) -> Option<&'static str> {
     if let Some((_, api)) = of_fields {
         return Some(api);
     }
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let messages = list(&body["messages"]);
-    let contents = messages.iter().map(|message| &message["content"]).chain([&body["system"]]);
+    let messages = || body["messages"].as_array().into_iter().flatten();
+    let contents = messages().map(|message| &message["content"]).chain([&body["system"]]);
+    let mut blocks = contents.filter_map(Value::as_array).flatten();
     let is_of_converse = |block: &Value| {
         block["type"].is_null() && CONVERSE_BLOCKS.iter().any(|field| block.get(field).is_some())
     };
-    if contents.flat_map(list).any(|block| is_of_converse(&block)) {
+    if blocks.any(is_of_converse) {
         return Some(CONVERSE);
     }
     // Gateways take chat completions for Claude as well, with markers; other models have none.
@@ -51,9 +51,9 @@ pub(super) fn other_api(body: &Value) -> Option<&'static str> {
     let is_of_chat = |message: &Value| {
         message["role"].as_str().is_some_and(|role| ["developer", "tool"].contains(&role))
     };
-    let begins_with_system = messages.first().is_some_and(|first| first["role"] == "system");
+    let begins_with_system = messages().next().is_some_and(|first| first["role"] == "system");
     let is_chat = model == Some(Vendor::OpenAi)
         || begins_with_system && model != Some(Vendor::Anthropic)
-        || messages.iter().any(is_of_chat);
+        || messages().any(is_of_chat);
     is_chat.then_some(CHAT)
 }
