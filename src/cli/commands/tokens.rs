@@ -30,7 +30,10 @@ pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
     let text = input(&args.file)
         .map_err(|error| CliError::NoInput(format!("cannot read {file}: {error}")))?;
     match as_records(&text, args.model.as_deref()) {
-        Some(requests) => count_request(args, &file, &requests, &prices, models),
+        Some(requests) => {
+            drop(text);
+            count_request(args, &file, requests, &prices, models)
+        }
         None if args.by != Division::Part || args.request.is_some() => {
             Err(CliError::Usage(format!(
                 "{file}: a text has no tools, blocks or requests; leave out --by and --request, or give the body of a \
@@ -99,7 +102,7 @@ fn unknown(model: &str) -> CliError {
 fn count_request(
     args: &TokensCommandArgs,
     file: &str,
-    requests: &str,
+    requests: String,
     prices: &PriceTable,
     models: Models,
 ) -> Result<(), CliError> {
@@ -148,8 +151,9 @@ fn no_request(file: &str, place: usize, all: usize) -> CliError {
 }
 
 /// Requests of an input, or the reason that there are none.
-fn captured(file: &str, requests: &str, models: Models) -> Result<History, CliError> {
+fn captured(file: &str, requests: String, models: Models) -> Result<History, CliError> {
     let sources = vec![Source::in_memory(file, requests.as_bytes())];
+    drop(requests);
     let discovered = Discovered { sources, diagnostics: Diagnostics::default() };
     let options = ReadOptions { keeps_bytes: true, models, ..ReadOptions::default() };
     let history = read(discovered, options, |_| ());
