@@ -2,12 +2,13 @@
 //! conversation has them), and the paragraphs of texts, equal if they differ only in the order of
 //! their lists. Of paragraphs that have most lines in common each line is a part of its own.
 
+use std::borrow::Cow;
 use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::{ContentId, Contents, PromptBlock};
-use crate::base::Order as _;
+use crate::base::{EntryId, Order as _};
 use crate::read::capture::{Part, plain_text, text_block};
 use crate::requests::conversation::RequestIndex;
 
@@ -199,8 +200,8 @@ pub(super) enum Piece {
 /// Paragraphs of all texts that were added.
 #[derive(Default)]
 pub(super) struct Paragraphs {
-    /// Ids by the text with sorted lists.
-    ids: FxHashMap<String, usize>,
+    /// Ids by the hash of the text with sorted lists.
+    ids: FxHashMap<EntryId, usize>,
     /// Text of each piece: as sent, or with sorted lists if it was sent in several orders. The end of a paragraph
     /// is a line end.
     written: Vec<String>,
@@ -215,8 +216,8 @@ impl Paragraphs {
         }
         let pieces = match text(block, contents) {
             Some(text) => {
-                let paragraphs = paragraphs(&text);
-                paragraphs.into_iter().map(|one| Piece::Text(self.id(one + "\n"))).collect()
+                let id = |paragraph: &str| Piece::Text(self.id(format!("{paragraph}\n")));
+                paragraphs(&text).into_iter().map(id).collect()
             }
             None => Vec::new(),
         };
@@ -227,22 +228,22 @@ impl Paragraphs {
     /// Cuts paragraphs that have most of their text in lines of others: they are versions of one. Of the rest no line
     /// is moved, as it means something after the ones before it.
     fn cut_versions(&mut self) {
-        let written = self.written.clone();
         let mut versions: FxHashMap<&str, usize> = FxHashMap::default();
-        for paragraph in &written {
+        for paragraph in &self.written {
             for line in paragraph.split('\n').collect::<FxHashSet<_>>() {
                 *versions.entry(line).or_default() += 1;
             }
         }
-        let is_version = |paragraph: &str| {
+        let is_version = |paragraph: &String| {
             let recurring = paragraph.split('\n').filter(|line| versions[line] > 1).map(str::len);
             2 * recurring.sum::<usize>() > paragraph.len()
         };
+        let found = self.written.iter().map(|one| is_version(one).then(|| one.clone()));
+        let found: Vec<Option<String>> = found.collect();
         let mut piece = |line: &str| Piece::Text(self.id(line.to_owned()));
-        let mut lines = |paragraph: &String| {
-            is_version(paragraph).then(|| paragraph.split('\n').map(&mut piece).collect())
-        };
-        let cut: Vec<Option<Vec<Piece>>> = written.iter().map(&mut lines).collect();
+        let mut lines = |paragraph: String| paragraph.split('\n').map(&mut piece).collect();
+        let cut: Vec<Option<Vec<Piece>>> =
+            found.into_iter().map(|paragraph| paragraph.map(&mut lines)).collect();
         for pieces in self.of_blocks.values_mut() {
             let cut = |piece: &Piece| match piece {
                 Piece::Text(id) => cut[*id].clone().unwrap_or_else(|| vec![*piece]),
@@ -259,29 +260,41 @@ impl Paragraphs {
 
     /// Returns true if the text of a block equals the text of its pieces.
     pub(super) fn are_as_sent(&self, block: ContentId, contents: &Contents<'_>) -> bool {
-        let sent = text(block, contents).map(|text| paragraphs(&text)).unwrap_or_default();
-        sent.is_empty() || sent.join("\n\n") == self.text(self.of(block))
+        let Some(sent) = text(block, contents) else { return true };
+        let own = self.written(self.of(block)).flat_map(|piece| piece.split('\n'));
+        // Lines alone: those that are blank are the ends of paragraphs.
+        let is_line = |line: &&str| !line.trim().is_empty();
+        sent.split('\n').filter(is_line).eq(own.filter(is_line))
     }
 
     /// Text of pieces, with blank lines between paragraphs.
     pub(super) fn text(&self, pieces: &[Piece]) -> String {
-        let written = pieces.iter().filter_map(|piece| match piece {
+        let mut text = String::new();
+        for piece in self.written(pieces) {
+            text.push_str(piece);
+            text.push('\n');
+        }
+        text.truncate(text.trim_end_matches('\n').len());
+        text
+    }
+
+    fn written(&self, pieces: &[Piece]) -> impl Iterator<Item = &str> {
+        pieces.iter().filter_map(|piece| match piece {
             Piece::Text(id) => Some(self.written[*id].as_str()),
             Piece::Block(_) => None,
-        });
-        let text = written.collect::<Vec<_>>().join("\n");
-        text.trim_end_matches('\n').to_owned()
+        })
     }
 
     fn id(&mut self, text: String) -> usize {
         let sorted = with_sorted_lists(&text);
-        if let Some(known) = self.ids.get(&sorted).copied() {
+        let id = EntryId::of(&sorted);
+        if let Some(known) = self.ids.get(&id).copied() {
             if self.written[known] != text {
-                self.written[known] = sorted;
+                self.written[known] = sorted.into_owned();
             }
             return known;
         }
-        self.ids.insert(sorted, self.written.len());
+        self.ids.insert(id, self.written.len());
         self.written.push(text);
         self.written.len() - 1
     }
@@ -293,24 +306,34 @@ fn text(block: ContentId, contents: &Contents<'_>) -> Option<String> {
 }
 
 /// Paragraphs between blank lines.
-fn paragraphs(text: &str) -> Vec<String> {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let paragraphs = lines.split(|line| line.trim().is_empty());
-    paragraphs.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect()
+fn paragraphs(text: &str) -> Vec<&str> {
+    let (mut paragraphs, mut start, mut at) = (Vec::new(), None, 0);
+    for line in text.split('\n') {
+        if !line.trim().is_empty() {
+            start.get_or_insert(at);
+        } else if let Some(start) = start.take() {
+            paragraphs.push(&text[start..at - 1]);
+        }
+        at += line.len() + 1;
+    }
+    paragraphs.extend(start.map(|start| &text[start..]));
+    paragraphs
 }
 
 /// Paragraph with the lines of each list sorted.
 ///
 /// It stays as it is if any line is indented, since that line belongs to the one before it.
-fn with_sorted_lists(paragraph: &str) -> String {
-    let mut lines: Vec<&str> = paragraph.split('\n').collect();
-    if lines.iter().any(|line| line.starts_with([' ', '\t'])) {
-        return paragraph.to_owned();
+fn with_sorted_lists(paragraph: &str) -> Cow<'_, str> {
+    let all = || paragraph.split('\n');
+    let is_indented = |line: &str| line.starts_with([' ', '\t']);
+    if all().any(is_indented) || all().all(|line| bullet(line).is_none()) {
+        return paragraph.into();
     }
     let is_one_list =
         |one: &&str, next: &&str| bullet(one).is_some() && bullet(one) == bullet(next);
+    let mut lines: Vec<&str> = all().collect();
     lines.chunk_by_mut(is_one_list).for_each(<[&str]>::sort_unstable);
-    lines.join("\n")
+    lines.join("\n").into()
 }
 
 /// Bullet of a line of a list.
