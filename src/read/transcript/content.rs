@@ -3,6 +3,7 @@
 //! Kinds and sizes of a line's user-side content.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use memchr::memmem;
 use serde_json::value::RawValue;
@@ -208,14 +209,21 @@ fn four_byte_characters(text: &[u8]) -> u64 {
     u64::from(text.iter().fold(0_u8, |sum, byte| sum.wrapping_add(u8::from(*byte >= 0xF0))))
 }
 
+/// Beginning of a code, and two backslashes: prepared once, as most results are short.
+static CODE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(br"\u"));
+static PAIR: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(br"\\"));
+
 /// Bytes that the escapes of a JSON string take beyond one for each.
 fn escaped(text: &[u8]) -> u64 {
     const BACKSLASH: u8 = b'\\';
-    if memmem::find(text, br"\u").is_none() {
+    let backslashes = memchr::memchr_iter(BACKSLASH, text).count();
+    if backslashes == 0 {
+        return 0;
+    }
+    if CODE.find(text).is_none() {
         // A backslash each, of two of which the second is the character. Most texts have these alone, and they are
         // counted many bytes at a time.
-        let backslashes = memchr::memchr_iter(BACKSLASH, text).count();
-        return (backslashes - memmem::find_iter(text, br"\\").count()) as u64;
+        return (backslashes - PAIR.find_iter(text).count()) as u64;
     }
     let (mut escaped, mut rest) = (0, text);
     while let Some(place) = memchr::memchr(BACKSLASH, rest) {
