@@ -5,9 +5,11 @@ use cachesim::base;
 
 /// The reader is no public item, and so its files are a part of this program.
 #[path = "../../src/read/input"]
-#[allow(dead_code, unused_imports)] // other modules of the library use the rest
+#[allow(dead_code, unused_imports, unused_macros)] // other modules of the library use the rest
 mod input {
+    pub(crate) mod escape;
     pub(crate) mod lenient;
+    mod lines;
     mod skim;
 
     #[path = "../../../fuzz/targets/line.rs"]

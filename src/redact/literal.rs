@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::mapping::character_at;
+use crate::read::input::{CODE, Escaped, escape};
 
 /// Lets `edit` replace the decoded string in place, each character by one of the same length, and
 /// writes the result back. Every escape stays an escape, and invalid ones stay invalid.
@@ -27,11 +28,10 @@ pub(super) fn decode(literal: &[u8], decoded: &mut Vec<u8>) {
         at = range.end;
         match piece {
             Piece::Plain => decoded.extend_from_slice(&literal[range]),
-            Piece::Short(byte) => decoded.push(byte),
-            Piece::Unicode(unit) => {
-                let utf8 = utf8_of(unit);
-                decoded.extend_from_slice(&utf8.bytes[..utf8.length]);
+            Piece::Short(character) | Piece::Code(Escaped::Character(character)) => {
+                decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
+            Piece::Code(Escaped::Half(_)) => decoded.extend_from_slice(HALF),
             Piece::Invalid => decoded.push(b'\\'),
         }
     }
@@ -52,55 +52,32 @@ fn encode(literal: &mut [u8], decoded: &[u8]) {
                 blur_digits(&mut literal[range]);
                 at += 1;
             }
-            Piece::Unicode(unit) => {
-                // Half a pair is no character and has no replacement, so it stays.
-                if let Some(image) = character_at(decoded, at).filter(|_| !unit.is_half()) {
-                    write_unicode(&mut literal[range], unit, image);
+            Piece::Code(Escaped::Character(character)) => {
+                if let Some(image) = character_at(decoded, at) {
+                    write_code(&mut literal[range], character, image);
                 }
-                at += utf8_of(unit).length;
+                at += character.len_utf8();
             }
+            // No character, so it has no replacement and stays.
+            Piece::Code(Escaped::Half(_)) => at += HALF.len(),
         }
     }
 }
+
+/// Half a surrogate pair in a decoded string: not valid UTF-8, so no reader takes it for a character.
+const HALF: &[u8] = b"\xed\xa0\x80";
 
 /// Piece of the inside of a string.
 #[derive(Clone, Copy)]
 enum Piece {
     /// Text without escapes.
     Plain,
-    /// Escape of two bytes, and its byte.
-    Short(u8),
+    /// Escape of two bytes.
+    Short(char),
     /// Escape `\uXXXX`, or two of them that form a pair.
-    Unicode(Unit),
+    Code(Escaped),
     /// Backslash that begins no valid escape.
     Invalid,
-}
-
-/// Code point of a Unicode escape, or half of a surrogate pair.
-#[derive(Clone, Copy)]
-struct Unit(u32);
-
-impl Unit {
-    /// Returns true for half of a surrogate pair.
-    fn is_half(self) -> bool {
-        matches!(self.0, 0xd800..=0xdfff)
-    }
-}
-
-/// UTF-8 bytes of one unit.
-struct Utf8 {
-    bytes: [u8; 4],
-    length: usize,
-}
-
-fn utf8_of(unit: Unit) -> Utf8 {
-    let mut bytes = [0; 4];
-    if let Some(character) = char::from_u32(unit.0) {
-        let length = character.encode_utf8(&mut bytes).len();
-        return Utf8 { bytes, length };
-    }
-    // Not valid UTF-8, so no reader takes it for a character.
-    Utf8 { bytes: [0xed, 0xa0, 0x80, 0], length: 3 }
 }
 
 /// Piece that begins at a position, or `None` at the end.
@@ -115,57 +92,34 @@ fn piece_at(literal: &[u8], at: usize) -> Option<(Piece, Range<usize>)> {
 
 /// Escape that begins with the backslash at a position, and its length.
 fn escape_at(literal: &[u8], at: usize) -> (Piece, usize) {
-    let byte = match literal.get(at + 1) {
-        Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
-        Some(b'b') => 0x08,
-        Some(b'f') => 0x0c,
-        Some(b'n') => b'\n',
-        Some(b'r') => b'\r',
-        Some(b't') => b'\t',
-        Some(b'u') => return unicode_at(literal, at),
-        Some(other) if other.is_ascii() => return (Piece::Invalid, 2),
-        // Only the backslash: a character of several bytes is replaced as text.
-        _ => return (Piece::Invalid, 1),
-    };
-    (Piece::Short(byte), 2)
-}
-
-fn unicode_at(literal: &[u8], at: usize) -> (Piece, usize) {
-    let Some(unit) = unit_at(literal, at) else {
-        // As many bytes as may be meant for the four digits.
-        let behind = literal[at + 2..].iter().take(4);
-        let length = behind.take_while(|byte| byte.is_ascii() && **byte != b'\\').count();
-        return (Piece::Invalid, 2 + length);
-    };
-    match (unit, unit_at(literal, at + 6)) {
-        (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
-            let character = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-            (Piece::Unicode(Unit(character)), 12)
+    match (escape(&literal[at..]), literal.get(at + 1)) {
+        (Some((escaped, length)), Some(b'u')) => (Piece::Code(escaped), length),
+        (Some((Escaped::Character(character), length)), _) => (Piece::Short(character), length),
+        (None, Some(b'u')) => {
+            // As many bytes as may be meant for the four digits.
+            let behind = literal[at + 2..].iter().take(CODE - 2);
+            let digits = behind.take_while(|byte| byte.is_ascii() && **byte != b'\\').count();
+            (Piece::Invalid, 2 + digits)
         }
-        _ => (Piece::Unicode(Unit(unit)), 6),
+        (None, Some(other)) if other.is_ascii() => (Piece::Invalid, 2),
+        // Only the backslash: a character of several bytes is replaced as text.
+        _ => (Piece::Invalid, 1),
     }
-}
-
-fn unit_at(literal: &[u8], at: usize) -> Option<u32> {
-    let escape = literal.get(at..at + 6)?;
-    if !escape.starts_with(b"\\u") || !escape[2..].iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    u32::from_str_radix(std::str::from_utf8(&escape[2..]).ok()?, 16).ok()
 }
 
 /// Writes another character into an escape. An unchanged one keeps its spelling.
-fn write_unicode(escape: &mut [u8], unit: Unit, image: char) {
-    if u32::from(image) == unit.0 {
+fn write_code(escape: &mut [u8], character: char, image: char) {
+    if image == character {
         return;
     }
     let has_capitals = escape.iter().any(u8::is_ascii_uppercase);
     let mut units = [0; 2];
-    for (place, unit) in image.encode_utf16(&mut units).iter().enumerate() {
-        let written =
-            if has_capitals { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
-        if let Some(target) = escape.get_mut(place * 6..place * 6 + 6) {
-            target.copy_from_slice(written.as_bytes());
+    let written = image.encode_utf16(&mut units).iter();
+    for (target, unit) in escape.chunks_exact_mut(CODE).zip(written) {
+        for (digit, shift) in target[2..].iter_mut().zip([12, 8, 4, 0]) {
+            let value = usize::from(unit >> shift & 0xf);
+            *digit =
+                if has_capitals { b"0123456789ABCDEF"[value] } else { b"0123456789abcdef"[value] };
         }
     }
 }

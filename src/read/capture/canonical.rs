@@ -8,6 +8,8 @@
 //! with it and without it have the same number of tokens (`docs/accuracy.md`). Half a surrogate pair, which UTF-8
 //! cannot hold, keeps its escape.
 
+use crate::read::input::{Escaped, escape};
+
 /// Deepest nesting of JSON. No API request comes near it.
 pub(super) const DEEPEST_NESTING: usize = 128;
 
@@ -215,41 +217,16 @@ fn write_string(json: &[u8], out: &mut Vec<u8>) -> usize {
     json.len()
 }
 
-/// Writes the character of an escape sequence, and returns the length of the sequence.
+/// Writes the character of an escape, and returns the length of the escape. Of characters that need one, it is the
+/// shortest; a slash needs none.
 fn write_escape(json: &[u8], out: &mut Vec<u8>) -> usize {
-    match json.get(1) {
-        // A slash needs no escape, so it loses one that it has.
-        Some(b'/') => out.push(b'/'),
-        Some(b'u') => return write_unicode_escape(json, out),
-        Some(short) => out.extend_from_slice(&[b'\\', *short]),
-        None => {}
+    // Only invalid JSON has other escapes.
+    let Some((escaped, length)) = escape(json) else { return json.len().min(2) };
+    match escaped {
+        Escaped::Character(character) => write_character(character, out),
+        Escaped::Half(unit) => write_escaped(unit, out),
     }
-    2.min(json.len())
-}
-
-fn write_unicode_escape(json: &[u8], out: &mut Vec<u8>) -> usize {
-    let Some(first) = code_unit(json) else { return json.len().min(6) };
-    if let Some(character) = char::from_u32(first) {
-        write_character(character, out);
-        return 6;
-    }
-    let pair = code_unit(&json[6..]).filter(|_| json.get(6..8) == Some(br"\u".as_slice()));
-    let joined = pair.and_then(|second| {
-        let units = [u16::try_from(first).ok()?, u16::try_from(second).ok()?];
-        char::decode_utf16(units).next()?.ok()
-    });
-    if let Some(character) = joined {
-        write_character(character, out);
-        return 12;
-    }
-    write_escaped(first, out);
-    6
-}
-
-/// Code unit in the four hexadecimal digits of `\uXXXX`.
-fn code_unit(escape: &[u8]) -> Option<u32> {
-    let digits = std::str::from_utf8(escape.get(2..6)?).ok()?;
-    u32::from_str_radix(digits, 16).ok()
+    length
 }
 
 fn write_character(character: char, out: &mut Vec<u8>) {

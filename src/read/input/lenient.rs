@@ -16,6 +16,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::escape::{Escaped, escape};
 use super::lines::LONGEST_LINE;
 use crate::base::Millis;
 
@@ -386,21 +387,14 @@ pub(crate) fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut position = 0;
     let bytes = text.as_bytes();
     while let Some(found) = memchr::memchr(b'\\', &bytes[position..]) {
-        let escape = position + found;
-        match surrogate_at(bytes, escape) {
-            Some(Surrogate::High)
-                if matches!(surrogate_at(bytes, escape + 6), Some(Surrogate::Low)) =>
-            {
-                position = escape + 12;
-            }
-            Some(_) => {
-                repaired.push_str(&text[copied..escape]);
-                repaired.push_str("\\ufffd");
-                position = escape + 6;
-                copied = position;
-            }
-            // The escaped character may be a backslash itself, so it is skipped, too.
-            None => position = (escape + 2).min(bytes.len()),
+        let start = position + found;
+        let (escaped, length) = escape(&bytes[start..]).unzip();
+        // Behind a backslash that begins no escape comes another byte.
+        position = (start + length.unwrap_or(2)).min(bytes.len());
+        if let Some(Escaped::Half(_)) = escaped {
+            repaired.push_str(&text[copied..start]);
+            repaired.push_str("\\ufffd");
+            copied = position;
         }
     }
     if copied == 0 {
@@ -408,24 +402,6 @@ pub(crate) fn replace_lone_surrogates(text: &str) -> Option<String> {
     }
     repaired.push_str(&text[copied..]);
     Some(repaired)
-}
-
-enum Surrogate {
-    High,
-    Low,
-}
-
-fn surrogate_at(bytes: &[u8], position: usize) -> Option<Surrogate> {
-    let escape = bytes.get(position..position + 6)?;
-    if !escape.starts_with(b"\\u") {
-        return None;
-    }
-    let digits = std::str::from_utf8(&escape[2..]).ok()?;
-    match u16::from_str_radix(digits, 16).ok()? {
-        0xD800..=0xDBFF => Some(Surrogate::High),
-        0xDC00..=0xDFFF => Some(Surrogate::Low),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

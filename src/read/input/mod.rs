@@ -7,6 +7,7 @@ mod bounds;
 mod discover;
 mod dollars;
 mod domains;
+mod escape;
 mod inside;
 mod lenient;
 mod lines;
@@ -28,6 +29,7 @@ pub use discover::{
 pub(crate) use discover::{Entered, MOST_DEPTH};
 pub(crate) use dollars::Dollars;
 pub use domains::{Domain, DomainError, DomainRule};
+pub(crate) use escape::{CODE, Escaped, decoded, escape};
 pub use inside::Inside;
 pub(crate) use lenient::{
     Content, Count, Flag, JsonLength, List, Listed, MOST_BLOCKS, Number, Scalar, Shape, Text,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::read::input::replace_lone_surrogates;
+use crate::read::input::{decoded, replace_lone_surrogates};
 
 /// Prefix of the tags of calls.
 const TAG: &str = concat!("ant", "ml:");
@@ -80,15 +80,9 @@ pub(crate) fn written(raw: &RawValue) -> Cow<'_, str> {
     let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match inside {
         Some(text) if !text.contains('\\') => Cow::Borrowed(text),
-        Some(_) => decoded(json).into(),
+        Some(text) => decoded(text).into(),
         None => spaced(json).into(),
     }
-}
-
-/// Text of a JSON string.
-fn decoded(json: &str) -> String {
-    let text = serde_json::from_str(json).ok();
-    text.or_else(|| serde_json::from_str(&replace_lone_surrogates(json)?).ok()).unwrap_or_default()
 }
 
 /// JSON with a space after each comma and colon outside strings, and no other white space there.
