@@ -45,6 +45,8 @@ words! {
         OpenTelemetry = "otel", "OpenTelemetry";
         /// An export of Langfuse, whichever program sent the requests.
         Langfuse = "langfuse", "Langfuse";
+        /// An export of `LangSmith`, whichever program sent the requests.
+        LangSmith = "langsmith", "LangSmith";
         /// An export of Helicone, whichever program sent the requests.
         Helicone = "helicone", "Helicone";
         /// Captured requests, whichever program sent them.

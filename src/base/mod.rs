@@ -24,6 +24,7 @@ pub use client::Client;
 pub(crate) use id::has_symbols;
 pub use id::{EntryId, HasSymbols, Ordinal, Symbol, Symbols};
 pub use known::KnownSum;
+pub(crate) use model::UNKNOWN_MODEL;
 pub use model::{Facts, Models, Platform, Tokenizer};
 pub(crate) use order::{Order, Ordered, side_by_side};
 pub use project::ProjectNaming;

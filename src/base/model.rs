@@ -12,6 +12,9 @@ use jiff::civil::Date;
 pub(crate) use super::model_table::BUILT_IN;
 use crate::base::by_key::ByKey;
 
+/// Name of a model that is not named.
+pub(crate) const UNKNOWN_MODEL: &str = "unknown";
+
 use super::model_table::{of_document, parse};
 use super::toml_text::TomlError;
 use super::units::{Millis, Tokens};

@@ -80,6 +80,9 @@ const EPOCH: u64 = 1 << 63;
 const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 
 impl Millis {
+    /// Start of a request that has no time: the epoch, which no request has.
+    pub(crate) const UNTIMED: Self = Self::new(0);
+
     /// The moment at a number of milliseconds after the epoch.
     #[inline]
     pub const fn new(millis: i64) -> Self {

@@ -51,10 +51,13 @@ impl From<&Body<'_>> for Answer {
     fn from(body: &Body<'_>) -> Self {
         let inner = body.response.0.as_deref().or(body.message.0.as_deref());
         let owned = |text: &Text<'_>| text.as_str().map(str::to_owned);
-        let usage = inner.and_then(|inner| inner.usage).or(body.usage).map(RawValue::get);
+        let usage = inner.and_then(|inner| inner.usage).or(body.usage).or(body.usage_metadata);
+        let usage = usage.map(RawValue::get);
+        let id = owned(&body.id).or_else(|| owned(&body.response_id));
+        let model = owned(&body.model).or_else(|| owned(&body.model_version));
         Self {
-            id: inner.and_then(|inner| owned(&inner.id)).or_else(|| owned(&body.id)),
-            model: inner.and_then(|inner| owned(&inner.model)).or_else(|| owned(&body.model)),
+            id: inner.and_then(|inner| owned(&inner.id)).or(id),
+            model: inner.and_then(|inner| owned(&inner.model)).or(model),
             usage: usage.filter(|usage| is_object(usage)).map(str::to_owned),
         }
     }
@@ -91,6 +94,13 @@ lenient! {
         id: Text<'a>,
         model: Text<'a>,
         usage: Option<&'a RawValue>,
+        /// Members of answers of Gemini.
+        #[serde(rename = "responseId")]
+        response_id: Text<'a>,
+        #[serde(rename = "modelVersion")]
+        model_version: Text<'a>,
+        #[serde(rename = "usageMetadata")]
+        usage_metadata: Option<&'a RawValue>,
         /// Member of events of the Responses API.
         response: Shape<Box<Body<'a>>>,
         /// Member of the first event of the Messages API.
@@ -107,7 +117,8 @@ pub(super) fn is_object(text: &str) -> bool {
 fn events(stream: &str) -> impl Iterator<Item = &str> {
     // Events without the word are not parsed: most of a stream is deltas of text.
     let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
-    data.map(str::trim).filter(|event| event.contains("\"usage\""))
+    data.map(str::trim)
+        .filter(|event| ["\"usage\"", "\"usageMetadata\""].iter().any(|name| event.contains(name)))
 }
 
 /// A stream reduced to the events that mention usage.

@@ -117,7 +117,7 @@ impl Format {
 
     fn shown_by(first: &FirstObject<'_>) -> Option<Self> {
         if first.has("request") {
-            return Some(Self::Capture);
+            return Some(log::log_of(first).map_or(Self::Capture, Self::Log));
         }
         if first.has("prompt") {
             return Some(Self::Bundle);

@@ -7,10 +7,9 @@ use serde::Deserialize;
 
 use super::tree::Branch;
 use super::{
-    AgentFile, AgentRequest, Rejected, Size, UNKNOWN_MODEL, Vendor, read_if_any, split,
-    tell_nothing, tokens,
+    AgentFile, AgentRequest, Rejected, Size, Vendor, read_if_any, split, tell_nothing, tokens,
 };
-use crate::base::{Client, EntryId, Millis, Symbol};
+use crate::base::{Client, EntryId, Millis, Symbol, UNKNOWN_MODEL};
 use crate::read::input::{Count, Kind, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 

@@ -16,9 +16,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::codex_line::{Line, Payload, TokenUsage};
 use super::{
     AgentFile, AgentRequest, FirstObject, Happened, Layout, LimitReading, LineFormat, Rejected,
-    Size, UNKNOWN_MODEL, Vendor, split, tokens,
+    Size, Vendor, split, tokens,
 };
-use crate::base::{Client, EntryId, Millis, Symbol, Tokens};
+use crate::base::{Client, EntryId, Millis, Symbol, Tokens, UNKNOWN_MODEL};
 use crate::read::input::{Count, Kind, PriceTier, ServiceTier, Text, Usage, moment};
 use crate::read::transcript::{ContentKind, ContentSource};
 

@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::bill::BillItems;
 use super::{
-    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Time,
-    UNKNOWN_MODEL, Vendor, split, tokens,
+    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Time, Vendor,
+    split, tokens,
 };
-use crate::base::{ByKey, Client, EntryId, Millis, Symbol, Tokens};
+use crate::base::{ByKey, Client, EntryId, Millis, Symbol, Tokens, UNKNOWN_MODEL};
 use crate::read::input::{Count, Kind, Shape, Text, Usage, lenient};
 
 /// State between two events of a session.

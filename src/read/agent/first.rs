@@ -48,6 +48,11 @@ impl<'a> FirstObject<'a> {
         self.members.contains_key(name)
     }
 
+    /// JSON of a member, unless it is cut off.
+    pub(crate) fn json(&self, name: &str) -> Option<&'a str> {
+        Some((*self.members.get(name)?)?.get())
+    }
+
     /// Returns true for an object or a list at a path: `message.parts`.
     pub(crate) fn has(&self, path: &str) -> bool {
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::{AgentFile, Piece, PieceId, UNKNOWN_MODEL, Vendor};
+use super::{AgentFile, Piece, PieceId, Vendor};
 use crate::base::id::Moved;
-use crate::base::{HasSymbols, Millis, Order as _, Symbol, Symbols, has_symbols};
+use crate::base::{HasSymbols, Millis, Order as _, Symbol, Symbols, UNKNOWN_MODEL, has_symbols};
 use crate::read::input::Kind;
 
 /// Part of a session that a file holds.

@@ -23,6 +23,7 @@ mod grok;
 mod halves;
 mod kimi;
 mod langfuse;
+mod langsmith;
 mod limit;
 mod opencode;
 mod otel;
@@ -63,12 +64,12 @@ use pieces::Size;
 pub use pieces::{Piece, PieceId};
 use records::records;
 pub use request::{AgentFile, AgentRequest, Follows, Vendor};
-use request::{Happened, UNKNOWN_MODEL, parts, read_if_any, split};
+use request::{Happened, parts, read_if_any, split};
 pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
 /// Every format, in the order of recognition.
-pub(crate) static FORMATS: [AgentFormat; 20] = [
+pub(crate) static FORMATS: [AgentFormat; 22] = [
     lines::<database::Rows>(),
     lines::<codex::Codex>(),
     lines::<pi::Pi>(),
@@ -80,6 +81,8 @@ pub(crate) static FORMATS: [AgentFormat; 20] = [
     lines::<otel::SpanLines>(),
     lines::<status::StatusLines>(),
     records::<otel::Otlp>(),
+    records::<otel::PhoenixSpans>(),
+    records::<langsmith::LangSmith>(),
     records::<langfuse::Langfuse>(),
     documents::<gemini::GeminiDocument>(),
     documents::<opencode::OpenCode>(),
@@ -127,9 +130,11 @@ pub(crate) enum Layout {
     StatusLines,
     /// Observations of Langfuse.
     Langfuse,
+    /// Runs of `LangSmith`.
+    LangSmith,
     /// An export of OpenTelemetry.
     Telemetry,
-    /// The spans of Copilot, one a line.
+    /// The spans of Copilot or of Phoenix, one a line.
     Span,
     /// Rows of a database, one a line.
     Rows,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::halves::Half;
 use super::{LimitReading, Piece, PieceId, Rejected};
-use crate::base::{Client, EntryId, Millis, Picodollars, Symbol, Symbols, Tokens, has_symbols};
+use crate::base::{
+    Client, EntryId, Millis, Picodollars, Symbol, Symbols, Tokens, UNKNOWN_MODEL, has_symbols,
+};
 use crate::read::input::{Count, Diagnostics, Extent, Kind, OpenSource, PromptSplit, Text, Usage};
 
 /// Vendor of the service that answered a request, and so of its cache rules.
@@ -89,7 +91,7 @@ pub struct AgentFile {
     /// Amount that was read.
     pub extent: Extent,
     /// Line that is being read, or the number of the record in a document.
-    pub(super) line: u64,
+    pub(in crate::read) line: u64,
 }
 
 impl AgentFile {
@@ -147,17 +149,18 @@ impl AgentFile {
     }
 
     /// Start of a request without a time, until [the others](Self::place_untimed) are known.
-    pub(super) fn untimed(&mut self) -> Millis {
+    pub(in crate::read) fn untimed(&mut self) -> Millis {
         self.reject(Kind::MissingTimestamp, self.line, "the request keeps its place in the file");
-        UNTIMED
+        Millis::UNTIMED
     }
 
     /// Gives requests without a time that of the request before, or else of the first one that has one.
     pub(crate) fn place_untimed(&mut self) {
-        let first = self.requests.iter().map(|one| one.start).find(|start| *start != UNTIMED);
+        let first =
+            self.requests.iter().map(|one| one.start).find(|start| *start != Millis::UNTIMED);
         let Some(mut latest) = first else { return };
         for request in &mut self.requests {
-            if request.start == UNTIMED {
+            if request.start == Millis::UNTIMED {
                 request.start = latest;
                 request.finished = request.finished.max(latest);
             }
@@ -170,12 +173,6 @@ impl AgentFile {
         Some(self.symbols.intern(text))
     }
 }
-
-/// Start of a request that has no time of its own.
-const UNTIMED: Millis = Millis::new(0);
-
-/// Name of a model that is not named.
-pub(super) const UNKNOWN_MODEL: &str = "unknown";
 
 /// Programs whose markers name no lifetime, by their code and by the lifetimes that Copilot records.
 const WRITING_FOR_FIVE_MINUTES: [Client; 4] =

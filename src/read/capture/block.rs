@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::record::CacheControl;
 use crate::base::Refusal;
-use crate::read::input::{Flag, Listed, Shape, Text, lenient};
+use crate::read::input::{Flag, Listed, Shape, Text, decoded, lenient, replace_lone_surrogates};
 
 /// Kind of a block, in the distinctions that the rules make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,15 +78,19 @@ lenient! {
 /// Block that is a text and nothing else.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PlainText {
-    r#type: String,
-    text: String,
+struct PlainText<'t> {
+    r#type: &'t str,
+    #[serde(borrow)]
+    text: &'t RawValue,
 }
 
 /// Text of a block, from its canonical bytes; `None` if it is, or may be, more than a text.
 pub(crate) fn plain_text(canonical: &str) -> Option<String> {
-    let block: PlainText = serde_json::from_str(canonical).ok()?;
-    (block.r#type == "text").then_some(block.text)
+    let block: PlainText<'_> = serde_json::from_str(canonical).ok()?;
+    let inside = block.text.get().strip_prefix('"')?.strip_suffix('"')?;
+    // Half a surrogate pair is no text.
+    let is_text = block.r#type == "text" && replace_lone_surrogates(inside).is_none();
+    is_text.then(|| decoded(inside))
 }
 
 /// Canonical bytes of a block with a text.

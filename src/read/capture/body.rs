@@ -17,7 +17,7 @@ use super::size::{Deferred, DeferredTool, Place, Role, Size, Sizes};
 use super::sketch::BlockSketch;
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
 use crate::base::model::Support;
-use crate::base::{Facts, Refusal, Ttl};
+use crate::base::{Facts, Refusal, Ttl, UNKNOWN_MODEL};
 use crate::read::input::{Listed, MOST_BLOCKS, Shape, Text};
 use crate::read::rendered::USUAL_NAME;
 
@@ -135,7 +135,10 @@ pub(super) fn add_prompt<'a>(
     facts: &'a Facts,
     is_attribution_neutral: bool,
 ) -> Result<WirePath, BodyError> {
-    let model = body.model.as_str().ok_or(BodyError::NotMessages("it names no model"))?;
+    // Bedrock and Google Cloud take the model from the address; their bodies name a version of the API instead.
+    let is_named_elsewhere = || body.other.value("anthropic_version").map(|_| UNKNOWN_MODEL);
+    let model = body.model.as_str().or_else(is_named_elsewhere);
+    let model = model.ok_or(BodyError::NotMessages("it names no model"))?;
     let messages = body.messages.0.as_ref().ok_or(BodyError::NotMessages("it has no messages"))?;
     let sizes = Sizes::new(options.counting, facts);
     let mut walk = Walk::begin(tree, options, sizes, model);

@@ -11,7 +11,9 @@ use super::other_fields::{answer_fields, beta_features, is_us_only, other_fields
 use super::record::{Message, Record, Request, read_answer, seconds};
 use super::tree::{WireNodeId, WireTree};
 use crate::base::id::Moved;
-use crate::base::{Facts, HasSymbols, Millis, Refusal, Symbol, Symbols, has_symbols};
+use crate::base::{
+    Facts, HasSymbols, Millis, Refusal, Symbol, Symbols, UNKNOWN_MODEL, has_symbols,
+};
 use crate::read::input::{
     Diagnostics, Kind, ObjectReader, PriceTier, Stretch, Text, Usage, UsageProblem, moment,
     read_usage,
@@ -282,7 +284,7 @@ impl<'a> RequestParser<'a> {
             session: symbol(envelope.session),
             agent: symbol(record.agent_id.as_str()),
             scope: symbols.intern(name_or(&record.scope, DEFAULT_SCOPE)),
-            model: symbols.intern(name_or(&body.model, "unknown")),
+            model: symbols.intern(name_or(&body.model, UNKNOWN_MODEL)),
             leaf,
             markers,
             deleted,

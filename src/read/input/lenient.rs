@@ -206,6 +206,11 @@ impl Count {
     pub(crate) fn value(self) -> Option<u64> {
         if let Self::Value(value) = self { Some(value) } else { None }
     }
+
+    /// This count, or another one if it is missing.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if matches!(self, Self::Missing | Self::Null) { other } else { self }
+    }
 }
 
 impl From<Scalar<'_>> for Count {

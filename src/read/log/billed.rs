@@ -8,13 +8,16 @@
 //!   `prompt_tokens`, keeps Anthropic's names for both next to it, and the lifetimes in
 //!   `prompt_tokens_details.cache_creation_token_details`.
 //! - `DeepSeek` and Moonshot have names of their own for tokens read.
+//! - Bedrock's Converse API: `inputTokens` excludes tokens read and written, whose lifetimes are in `cacheDetails`.
+//! - Gemini: `promptTokenCount` is the whole prompt, a `cachedContentTokenCount` that is left out is zero, and thoughts
+//!   are no part of the candidates.
 //!
 //! The output includes reasoning everywhere.
 
 use crate::base::Tokens;
 use crate::read::agent::{Rejected, tell_nothing, tokens};
 use crate::read::input::{
-    Count, Kind, PriceTier, PromptSplit, ServiceTier, Shape, Text, Usage, UsageObject,
+    Count, Kind, List, PriceTier, PromptSplit, ServiceTier, Shape, Text, Usage, UsageObject,
     UsageProblem, lenient, only_value, read_usage,
 };
 
@@ -45,6 +48,12 @@ impl Billed {
         if told.is_of_messages() {
             // The one API whose input leaves out cached tokens.
             return of_messages(json, &told);
+        }
+        if told.converse_input != Count::Missing {
+            return of_converse(&told);
+        }
+        if told.gemini_prompt != Count::Missing {
+            return of_gemini(&told);
         }
         let input = told_first([told.prompt_tokens, told.input_tokens]);
         let output = told_first([told.completion_tokens, told.output_tokens]);
@@ -174,6 +183,38 @@ fn told_most(counts: &[Count]) -> Count {
     if is_impossible { Count::Invalid } else { most }
 }
 
+fn of_converse(told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
+    let sum_of = |ttl: &str| {
+        let details = told.converse_details.0.iter().filter_map(|one| one.0.as_ref());
+        let own = details.filter(|one| one.ttl.is(ttl)).filter_map(|one| one.tokens.value());
+        own.reduce(u64::saturating_add).map_or(Count::Missing, Count::Value)
+    };
+    let prompt = Prompt {
+        input: told.converse_input,
+        read: told.converse_read,
+        written: told.converse_written,
+        lifetimes: ["5m", "1h"].map(sum_of),
+    };
+    Billed::of_parts(prompt, told.converse_output, Count::Missing)
+}
+
+fn of_gemini(told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
+    let [candidates, thoughts, prompt, tools] =
+        [told.gemini_candidates, told.gemini_thoughts, told.gemini_prompt, told.gemini_tools];
+    let sum = |one: Count, other: Count| match (one, other.value()) {
+        (Count::Value(one), Some(other)) => Count::Value(one.saturating_add(other)),
+        (Count::Missing, Some(_)) => other,
+        _ => one,
+    };
+    let prompt = Prompt {
+        // Results of the service's own tools are further tokens of the prompt.
+        input: sum(prompt, tools),
+        read: told.gemini_read.or(Count::Value(0)),
+        ..Prompt::default()
+    };
+    Billed::of_whole_prompt(prompt, sum(candidates, thoughts), thoughts)
+}
+
 /// First reported count.
 fn told_first<const N: usize>(counts: [Count; N]) -> Count {
     let is_told = |count: &Count| !matches!(count, Count::Missing | Count::Null);
@@ -200,6 +241,33 @@ lenient! {
         speed: Text<'a>,
         service_tier: Text<'a>,
         inference_geo: Text<'a>,
+        #[serde(rename = "inputTokens")]
+        converse_input: Count,
+        #[serde(rename = "outputTokens")]
+        converse_output: Count,
+        #[serde(rename = "cacheReadInputTokens")]
+        converse_read: Count,
+        #[serde(rename = "cacheWriteInputTokens")]
+        converse_written: Count,
+        #[serde(rename = "cacheDetails")]
+        converse_details: List<Shape<CacheDetail<'a>>>,
+        #[serde(rename = "promptTokenCount")]
+        gemini_prompt: Count,
+        #[serde(rename = "cachedContentTokenCount")]
+        gemini_read: Count,
+        #[serde(rename = "candidatesTokenCount")]
+        gemini_candidates: Count,
+        #[serde(rename = "thoughtsTokenCount")]
+        gemini_thoughts: Count,
+        #[serde(rename = "toolUsePromptTokenCount")]
+        gemini_tools: Count,
+    }
+
+    /// Tokens that the Converse API wrote for one lifetime.
+    struct CacheDetail<'a> {
+        ttl: Text<'a>,
+        #[serde(rename = "inputTokens")]
+        tokens: Count,
     }
 
     #[derive(Clone, Copy)]

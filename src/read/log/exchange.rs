@@ -6,10 +6,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::base::Millis;
-use crate::read::answer::{is_object, usage_events};
-use crate::read::capture::session_of_user;
-use crate::read::input::{Shape, Text, only_value};
+use super::LogReader;
+use super::billed::Billed;
+use super::other_api::other_api;
+use crate::base::{Client, EntryId, Millis};
+use crate::read::agent::{AgentRequest, Rejected};
+use crate::read::answer::{Answer, is_object, usage_events};
+use crate::read::capture::{is_messages_endpoint, session_of_user};
+use crate::read::input::{Kind, ServiceTier, Shape, Text, lenient, only_value};
 
 /// Request body that may be one of the Messages API.
 pub(super) struct MessagesBody<'a> {
@@ -75,7 +79,7 @@ impl<'a> MessagesBody<'a> {
 }
 
 /// Metadata of a logged request.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Envelope<'a> {
     /// Time at which the request was sent.
     pub(super) sent: Option<Millis>,
@@ -89,6 +93,151 @@ pub(super) struct Envelope<'a> {
     pub(super) model: Option<&'a str>,
     /// Beta features that a header asked for.
     pub(super) betas: Option<&'a str>,
+    /// True for a request of a batch, which pays half.
+    pub(super) is_batch: bool,
+}
+
+/// Endings of addresses of `OpenAI`'s API and of compatible ones, of Bedrock's Converse API, and of Gemini's.
+const OTHER_ENDPOINTS: [&str; 6] = [
+    "/responses",
+    "/chat/completions",
+    "/converse",
+    "/converse-stream",
+    ":generateContent",
+    ":streamGenerateContent",
+];
+
+/// Status codes of a successful answer.
+pub(super) const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
+
+/// Exchange with a model's service, as a log has it.
+#[derive(Default)]
+pub(super) struct Exchange<'a> {
+    /// Line of the exchange, or its number in a document.
+    pub(super) line: u64,
+    /// Address, if the log has it.
+    pub(super) url: Option<&'a str>,
+    /// Body of the request.
+    pub(super) sent: &'a str,
+    /// Body or stream of the answer.
+    pub(super) answer: &'a str,
+    pub(super) envelope: Envelope<'a>,
+    /// End of the answer.
+    pub(super) finished: Option<Millis>,
+}
+
+impl Exchange<'_> {
+    /// Returns true if the request is not one to the Messages API: by its address, or else by its body.
+    fn is_of_other_api(&self) -> bool {
+        match self.url {
+            Some(url) => !is_messages_endpoint(url),
+            None => serde_json::from_str(self.sent).is_ok_and(|body| other_api(&body).is_some()),
+        }
+    }
+}
+
+impl LogReader<'_> {
+    /// Adds an exchange with a known address.
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange), and if it asked no model.
+    pub(super) fn exchange_at(
+        &mut self,
+        url: &str,
+        exchange: &Exchange<'_>,
+    ) -> Result<(), Rejected> {
+        let is_other = OTHER_ENDPOINTS.iter().any(|end| path_of(url).ends_with(end));
+        if is_other || is_messages_endpoint(url) && MessagesBody::of(exchange.sent).is_some() {
+            return self.exchange(&Exchange { url: Some(url), ..*exchange });
+        }
+        Err((Kind::OtherEndpoint, "no request to a model"))
+    }
+
+    /// Adds an exchange: one with the Messages API as a capture, any other by the usage of its answer. Without a time it
+    /// keeps its place in the file.
+    ///
+    /// # Errors
+    /// The answer has no usage, or an impossible one.
+    pub(super) fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<(), Rejected> {
+        let Exchange { line, url, sent, answer, ref envelope, finished } = *exchange;
+        self.file.line = line;
+        let start = envelope.sent.unwrap_or_else(|| self.file.untimed());
+        // Bedrock and Google Cloud take the model from the address.
+        let of_address = || model_of(path_of(url?));
+        if !exchange.is_of_other_api()
+            && let Some(body) = MessagesBody::of(sent)
+        {
+            let model = body.model().is_none().then(of_address).flatten();
+            let model = envelope.model.or(model.as_deref());
+            let envelope = Envelope { sent: Some(start), model, ..*envelope };
+            self.capture((line, url), &body, &envelope, &Answered::Sent(answer));
+            return Ok(());
+        }
+        let answer = Answer::of(answer);
+        let no_usage = (Kind::MissingUsage, "the answer tells no usage");
+        let mut billed = Billed::of(answer.usage.as_deref().ok_or(no_usage)?)?;
+        if envelope.is_batch {
+            billed.usage.tier.service = ServiceTier::Batch;
+        }
+        let asked = only_value::<Shape<Asked<'_>>>(sent).ok().and_then(|asked| asked.0);
+        let asked = asked.unwrap_or_default();
+        let named = [answer.model.as_deref(), envelope.model, asked.model()];
+        let model = named.into_iter().flatten().next().map(str::to_owned).or_else(of_address);
+        let model = self.file.model(&Text(model.map(Into::into)));
+        let mut symbol = |text: Option<&str>| text.map(|text| self.file.symbols.intern(text));
+        let session = envelope.session.or(asked.conversation());
+        let [session, message] = [session, answer.id.as_deref()].map(&mut symbol);
+        // The id of the answer, or else that of the request, makes a copy of the file count once.
+        let identity = answer.id.as_deref().or(envelope.request);
+        let usage = billed.usage.clone();
+        let times = (start, finished.unwrap_or(start));
+        let request = AgentRequest {
+            identity: identity.map(|id| EntryId::of(&format!("exchange:{id}"))),
+            session,
+            message,
+            ..AgentRequest::new((Client::Capture, line), model, times, usage)
+        };
+        self.add(&billed, request);
+        Ok(())
+    }
+}
+
+lenient! {
+    /// Fields of a request to another service that are read.
+    struct Asked<'a> {
+        model: Text<'a>,
+        #[serde(rename = "modelId")]
+        model_id: Text<'a>,
+        prompt_cache_key: Text<'a>,
+    }
+}
+
+impl Asked<'_> {
+    fn model(&self) -> Option<&str> {
+        self.model.as_str().or(self.model_id.as_str())
+    }
+
+    /// Conversation: Codex uses its id as the cache key. Other clients may share a key, so only a UUID counts.
+    fn conversation(&self) -> Option<&str> {
+        let key = self.prompt_cache_key.as_str()?;
+        EntryId::of(key).is_uuid(key).then_some(key)
+    }
+}
+
+/// Address without its query and fragment.
+pub(super) fn path_of(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/')
+}
+
+/// Model that an address names: `/model/NAME/invoke` on Bedrock, `/models/NAME:rawPredict` on Google Cloud.
+fn model_of(path: &str) -> Option<String> {
+    let behind = ["/model/", "/models/"].iter().find_map(|word| path.rsplit_once(word))?.1;
+    let name = match behind.rsplit_once('/') {
+        Some((name, _)) => name,
+        None => behind.rsplit_once(':').map_or(behind, |(name, _)| name),
+    };
+    let name = percent_encoding::percent_decode_str(name).decode_utf8().ok()?;
+    (!name.is_empty()).then(|| name.into_owned())
 }
 
 /// Answer to a logged request.

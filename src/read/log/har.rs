@@ -1,7 +1,8 @@
 //! HAR files: HTTP exchanges that a browser or a proxy recorded, one entry each.
 //!
 //! Exchanges with the Messages API, on Bedrock and Google Cloud too, become captures. Exchanges with `OpenAI`'s
-//! Responses API and chat completions give usage. All others are named and left out.
+//! Responses API and chat completions, with Bedrock's Converse API and with Gemini give usage. All others are named
+//! and left out.
 //!
 //! A file is held once, and its entries are borrowed from it. Of headers only `anthropic-beta` is decoded: all
 //! others, keys and cookies among them, are skipped undecoded.
@@ -12,29 +13,23 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::billed::Billed;
 use super::document::Document;
 use super::elements::each_element;
-use super::exchange::{Answered, Envelope, MessagesBody};
+use super::exchange::{ANSWERED, Envelope, Exchange};
 use super::helicone::later;
 use super::moment::Moment;
+use super::rows::{RowFormat, RowReader};
 use super::{Log, LogFormat, LogLayout, LogReader, begins_with_member};
-use crate::base::{Client, EntryId, Millis};
-use crate::read::agent::{AgentRequest, Rejected};
-use crate::read::answer::{Answer, decoded};
-use crate::read::capture::{BETA_HEADER, CaptureOptions, is_messages_endpoint};
+use crate::base::{Client, Millis};
+use crate::read::agent::Rejected;
+use crate::read::answer::decoded;
+use crate::read::capture::{BETA_HEADER, CaptureOptions};
 use crate::read::input::{
     Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, lenient, only_value,
 };
 
 /// Path to the entries.
 const ENTRIES: [&str; 2] = ["log", "entries"];
-
-/// Endings of addresses of `OpenAI`'s API and of compatible ones.
-const OPENAI_ENDPOINTS: [&str; 2] = ["/responses", "/chat/completions"];
-
-/// Status codes of a successful answer.
-const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
 /// Format of HAR files.
 pub(super) struct Har;
@@ -53,7 +48,7 @@ impl LogFormat for Har {
     }
 
     fn file(&self) -> &'static str {
-        "a HAR file"
+        Self::FILE
     }
 
     /// `Capture`: the format does not name the program that sent the requests.
@@ -67,7 +62,7 @@ impl LogFormat for Har {
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
         let label = Arc::clone(&open.label);
-        let mut reader = HarReader { log: LogReader::new(open, &label, options) };
+        let mut reader = RowReader::<Self>::new(LogReader::new(open, &label, options));
         let mut diagnostics = Diagnostics::default();
         let document = Document::read(open, &mut diagnostics);
         let text = document.text(open, &mut diagnostics);
@@ -85,99 +80,35 @@ impl LogFormat for Har {
     }
 }
 
-struct HarReader<'a> {
-    log: LogReader<'a>,
-}
+impl RowFormat for Har {
+    type Row<'a> = Entry<'a>;
+    const FILE: &'static str = "a HAR file";
 
-impl HarReader<'_> {
-    fn entry(&mut self, entry: &Entry<'_>, line: u64) -> Result<(), Rejected> {
+    fn row(log: &mut LogReader<'_>, entry: &Entry<'_>, line: u64) -> Result<(), Rejected> {
         let other = (Kind::OtherEndpoint, "no request to a model");
         let request = entry.request.0.as_ref().ok_or(other)?;
         let url = request.url.as_str().filter(|_| request.method.is("POST")).ok_or(other)?;
-        let path = path_of(url);
-        let is_of_openai = OPENAI_ENDPOINTS.iter().any(|end| path.ends_with(end));
-        if !is_of_openai && !is_messages_endpoint(url) {
-            return Err(other);
-        }
         let sent = request.post_data.0.as_ref().and_then(Content::decoded).ok_or(other)?;
-        if is_of_openai {
-            return self.usage(entry, &sent, line);
-        }
-        let body = MessagesBody::of(&sent).ok_or(other)?;
-        let answer = entry.answer()?;
-        // Bedrock and Google Cloud take the model from the address.
-        let model = if body.model().is_none() { model_of(path) } else { None };
-        let envelope = Envelope {
-            sent: entry.started.0,
-            answered: entry.response_started(),
-            model: model.as_deref(),
-            betas: request.headers.0.as_deref(),
-            ..Envelope::default()
+        let answer = entry.answer();
+        let exchange = Exchange {
+            line,
+            sent: &sent,
+            answer: answer.as_deref().unwrap_or_default(),
+            finished: entry.started.0.zip(entry.time.0).map(|(start, millis)| later(start, millis)),
+            envelope: Envelope {
+                sent: entry.started.0,
+                answered: entry.response_started(),
+                betas: request.headers.0.as_deref(),
+                ..Envelope::default()
+            },
+            ..Exchange::default()
         };
-        self.log.capture((line, Some(url)), &body, &envelope, &Answered::Sent(&answer));
-        Ok(())
+        log.exchange_at(url, &exchange)
     }
-
-    /// Adds a request to `OpenAI`.
-    fn usage(&mut self, entry: &Entry<'_>, sent: &str, line: u64) -> Result<(), Rejected> {
-        let answer = Answer::of(&entry.answer()?);
-        let no_usage = (Kind::MissingUsage, "the answer tells no usage");
-        let billed = Billed::of(answer.usage.as_deref().ok_or(no_usage)?)?;
-        let start = entry.started.0.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
-        let asked = only_value::<Shape<Asked<'_>>>(sent).ok().and_then(|asked| asked.0);
-        let asked = asked.unwrap_or_default();
-        let file = &mut self.log.file;
-        let model = answer.model.as_deref().or(asked.model.as_str()).unwrap_or_default();
-        let model = file.model(&Text(Some(model.into())));
-        let mut symbol = |text: Option<&str>| text.map(|text| file.symbols.intern(text));
-        let [session, message] = [asked.conversation(), answer.id.as_deref()].map(&mut symbol);
-        let finished = entry.time.0.map_or(start, |millis| later(start, millis));
-        let usage = billed.usage.clone();
-        let request = AgentRequest {
-            // The id of the answer makes a copy of the file count once.
-            identity: answer.id.map(|id| EntryId::of(&format!("har:{id}"))),
-            session,
-            message,
-            ..AgentRequest::new((Client::Capture, line), model, (start, finished), usage)
-        };
-        self.log.add(&billed, request);
-        Ok(())
-    }
-}
-
-impl ObjectReader for HarReader<'_> {
-    type Object<'a> = Entry<'a>;
-    const FILE: &'static str = "a HAR file";
-
-    fn object(&mut self, entry: &Entry<'_>, _: &str, line: u64) {
-        if let Err((kind, detail)) = self.entry(entry, line) {
-            self.log.reject(kind, line, detail);
-        }
-    }
-
-    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
-        self.log.reject(kind, line, detail);
-    }
-}
-
-/// Address without its query and fragment.
-fn path_of(url: &str) -> &str {
-    url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/')
-}
-
-/// Model that an address names: `/model/NAME/invoke` on Bedrock, `/models/NAME:rawPredict` on Google Cloud.
-fn model_of(path: &str) -> Option<String> {
-    let behind = ["/model/", "/models/"].iter().find_map(|word| path.rsplit_once(word))?.1;
-    let name = match behind.rsplit_once('/') {
-        Some((name, _)) => name,
-        None => behind.rsplit_once(':').map_or(behind, |(name, _)| name),
-    };
-    let name = percent_encoding::percent_decode_str(name).decode_utf8().ok()?;
-    (!name.is_empty()).then(|| name.into_owned())
 }
 
 lenient! {
-    struct Entry<'a> {
+    pub(super) struct Entry<'a> {
         #[serde(rename = "startedDateTime")]
         started: Moment,
         /// Duration of the exchange, in milliseconds.
@@ -215,25 +146,11 @@ lenient! {
         send: Number,
         wait: Number,
     }
-
-    /// Fields of a request to `OpenAI` that are read.
-    struct Asked<'a> {
-        model: Text<'a>,
-        prompt_cache_key: Text<'a>,
-    }
 }
 
 impl Content<'_> {
     fn decoded(&self) -> Option<Cow<'_, str>> {
         decoded(self.text.as_str()?, &self.encoding)
-    }
-}
-
-impl Asked<'_> {
-    /// Conversation: Codex uses its id as the cache key. Other clients may share a key, so only a UUID counts.
-    fn conversation(&self) -> Option<&str> {
-        let key = self.prompt_cache_key.as_str()?;
-        EntryId::of(key).is_uuid(key).then_some(key)
     }
 }
 

@@ -7,26 +7,19 @@
 //! - `cache_reference_id` names the request whose stored answer was returned instead; all zeros mean none.
 //! - A negative `response_status` marks a request that was not answered.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use super::billed::{Billed, Prompt};
-use super::exchange::{Answered, Envelope, MessagesBody};
+use super::exchange::{ANSWERED, Answered, Envelope, MessagesBody};
 use super::moment::Moment;
-use super::rows::read_rows;
+use super::rows::{RowFormat, read_log};
 use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::base::{Client, EntryId, Millis};
 use crate::read::agent::{AgentRequest, FirstObject, Rejected};
 use crate::read::answer::Answer;
 use crate::read::capture::{CaptureOptions, is_messages_endpoint};
-use crate::read::input::{
-    Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, lenient, only_value,
-};
-
-/// Status codes of a successful answer.
-const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
+use crate::read::input::{Count, Kind, Number, OpenSource, Shape, Text, lenient, only_value};
 
 /// Placeholder of an image in a body.
 pub(crate) const TAKEN_OUT: &str = "<helicone-asset-id";
@@ -53,7 +46,7 @@ impl LogFormat for Helicone {
     }
 
     fn file(&self) -> &'static str {
-        "an export of Helicone"
+        Self::FILE
     }
 
     fn client(&self) -> Client {
@@ -65,31 +58,25 @@ impl LogFormat for Helicone {
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
-        let label = Arc::clone(&open.label);
-        let mut reader = HeliconeReader { log: LogReader::new(open, &label, options) };
-        let mut diagnostics = Diagnostics::default();
-        let extent = read_rows(open, &mut diagnostics, &mut reader);
-        reader.log.file.diagnostics.absorb(diagnostics);
-        reader.log.finish(open, extent)
+        read_log::<Self>(open, options)
     }
 }
 
-struct HeliconeReader<'a> {
-    log: LogReader<'a>,
-}
+impl RowFormat for Helicone {
+    type Row<'a> = Row<'a>;
+    const FILE: &'static str = "an export of Helicone";
 
-impl HeliconeReader<'_> {
-    fn request(&mut self, row: &Row<'_>, line: u64) -> Result<(), Rejected> {
+    fn row(log: &mut LogReader<'_>, row: &Row<'_>, line: u64) -> Result<(), Rejected> {
         row.was_sent()?;
         let request_body = text_of(row.request_body);
         let answer_body = text_of(row.response_body);
-        if self.capture(row, line, request_body.as_deref(), answer_body.as_deref()) {
+        if Self::capture(log, row, line, request_body.as_deref(), answer_body.as_deref()) {
             return Ok(());
         }
         let answer = answer_body.as_deref().map(Answer::of).unwrap_or_default();
         let billed = answer.usage.as_deref().map_or_else(|| row.billed(), Billed::of)?;
         let start = row.start().ok_or((Kind::MissingTimestamp, "the request is left out"))?;
-        let file = &mut self.log.file;
+        let file = &mut log.file;
         let model = answer.model.as_deref().or(row.model()).unwrap_or_default();
         let model = file.model(&Text(Some(model.into())));
         let mut symbol = |text: Option<&str>| text.map(|text| file.symbols.intern(text));
@@ -106,13 +93,15 @@ impl HeliconeReader<'_> {
             route,
             ..AgentRequest::new((Client::Helicone, line), model, times, usage)
         };
-        self.log.add(&billed, request);
+        log.add(&billed, request);
         Ok(())
     }
+}
 
+impl Helicone {
     /// Adds a request of the Messages API as a capture, if its bodies are whole. Returns true if it did.
     fn capture(
-        &mut self,
+        log: &mut LogReader<'_>,
         row: &Row<'_>,
         line: u64,
         request: Option<&str>,
@@ -133,24 +122,9 @@ impl HeliconeReader<'_> {
             request: row.request_id.as_str(),
             session: row.session(),
             model: body.model().is_none().then(|| row.model()).flatten(),
-            betas: None,
+            ..Envelope::default()
         };
-        self.log.capture((line, Some(url)), &body, &envelope, &Answered::Sent(answer))
-    }
-}
-
-impl ObjectReader for HeliconeReader<'_> {
-    type Object<'a> = Row<'a>;
-    const FILE: &'static str = "an export of Helicone";
-
-    fn object(&mut self, row: &Row<'_>, _: &str, line: u64) {
-        if let Err((kind, detail)) = self.request(row, line) {
-            self.log.reject(kind, line, detail);
-        }
-    }
-
-    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
-        self.log.reject(kind, line, detail);
+        log.capture((line, Some(url)), &body, &envelope, &Answered::Sent(answer))
     }
 }
 
@@ -172,7 +146,7 @@ fn text_of(body: Option<&RawValue>) -> Option<Cow<'_, str>> {
 }
 
 lenient! {
-    struct Row<'a> {
+    pub(super) struct Row<'a> {
         request_id: Text<'a>,
         request_created_at: Moment,
         response_created_at: Moment,

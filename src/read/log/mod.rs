@@ -3,13 +3,17 @@
 //! A log may hold both, but each request is in one form: with a whole body it is a capture with usage, without
 //! one only its usage is known. To add a format: a file with a `LogFormat`, and a line in `LOGS`.
 
+mod batch;
 mod billed;
+mod cassette;
 mod document;
 mod elements;
 mod exchange;
 mod har;
 mod helicone;
+mod invocations;
 mod moment;
+mod other_api;
 #[cfg(feature = "fleet")]
 mod parquet_pages;
 #[cfg(feature = "fleet")]
@@ -17,11 +21,13 @@ mod parquet_rows;
 #[cfg(not(feature = "fleet"))]
 #[path = "without_parquet.rs"]
 mod parquet_rows;
+mod recorded;
 mod rows;
 mod spend;
 mod spend_parquet;
 mod spend_row;
 mod spend_table;
+mod yaml;
 
 use std::sync::Arc;
 
@@ -32,17 +38,22 @@ use crate::base::{Client, Order as _};
 use billed::Billed;
 use exchange::{Answered, Envelope, MessagesBody, record};
 pub(crate) use helicone::TAKEN_OUT;
+pub(crate) use other_api::{OtherApi, other_api};
 pub(crate) use spend_parquet::spend_lines;
 pub(crate) use spend_row::MARKS_OF_CHANGE;
 pub(crate) use spend_table::{NOTHING, delimiter, other_table};
 
 /// All formats, in the order of recognition.
-static LOGS: [&dyn LogFormat; 5] = [
+static LOGS: [&dyn LogFormat; 9] = [
     &spend::SpendLog,
     &spend_table::SpendTable,
     &spend_parquet::SpendParquet,
     &helicone::Helicone,
     &har::Har,
+    &invocations::Invocations,
+    &batch::Batch,
+    &cassette::Cassette,
+    &recorded::Recorded,
 ];
 
 /// Field layout of a log, for redaction (`redact/fields/logs.rs`).

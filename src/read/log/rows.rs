@@ -1,10 +1,70 @@
 //! Rows of a JSON log: one per line, a list of rows, or an answer of an API, with the rows in its member `data`.
 //! Answers may also be lines: one for each page that was asked for.
 
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
 use super::document::Document;
 use super::elements::each_element;
+use super::{Log, LogReader};
+use crate::read::agent::Rejected;
 use crate::read::begins_document;
+use crate::read::capture::CaptureOptions;
 use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource};
+
+/// Format with a request in each row.
+pub(super) trait RowFormat {
+    /// Fields of a row that are read.
+    type Row<'a>: Deserialize<'a>;
+
+    /// Description of the file for people: "a HAR file".
+    const FILE: &'static str;
+
+    /// Adds the request of a row; `line` is its line, or its number in a document.
+    ///
+    /// # Errors
+    /// The row has no request, or it cannot be used.
+    fn row(log: &mut LogReader<'_>, row: &Self::Row<'_>, line: u64) -> Result<(), Rejected>;
+}
+
+/// Reader of the rows of a format.
+pub(super) struct RowReader<'a, F> {
+    pub(super) log: LogReader<'a>,
+    format: PhantomData<fn() -> F>,
+}
+
+impl<'a, F: RowFormat> RowReader<'a, F> {
+    pub(super) fn new(log: LogReader<'a>) -> Self {
+        Self { log, format: PhantomData }
+    }
+}
+
+impl<F: RowFormat> ObjectReader for RowReader<'_, F> {
+    type Object<'a> = F::Row<'a>;
+    const FILE: &'static str = F::FILE;
+
+    fn object(&mut self, row: &F::Row<'_>, _: &str, line: u64) {
+        if let Err((kind, detail)) = F::row(&mut self.log, row, line) {
+            self.log.reject(kind, line, detail);
+        }
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.log.reject(kind, line, detail);
+    }
+}
+
+/// Reads a log of rows to its end.
+pub(super) fn read_log<F: RowFormat>(open: &mut OpenSource, options: &CaptureOptions) -> Log {
+    let label = Arc::clone(&open.label);
+    let mut reader = RowReader::<F>::new(LogReader::new(open, &label, options));
+    let mut diagnostics = Diagnostics::default();
+    let extent = read_rows(open, &mut diagnostics, &mut reader);
+    reader.log.file.diagnostics.absorb(diagnostics);
+    reader.log.finish(open, extent)
+}
 
 /// Path to the rows in an API's answer.
 const IN_ANSWER: [&str; 1] = ["data"];

@@ -75,7 +75,7 @@ impl<'a> SpendReader<'a> {
                 request: row.id(),
                 session: row.session(),
                 model: Some(name),
-                betas: None,
+                ..Envelope::default()
             };
             let answer = Answered::Told(row.message(), &billed.as_of_messages());
             if self.log.capture((line, row.url()), &body, &envelope, &answer) {

@@ -188,45 +188,48 @@ fn result_size(content: &RawValue) -> TextSize {
     TextSize::of_bytes(bytes).with_characters(texts.map(|text| characters(text.get())).sum())
 }
 
-/// Bytes that are counted together: the sum fits into a byte, so that sixteen are added at a time.
+/// Bytes that are counted together: each sum fits into a byte, so that sixteen are added at a time.
 const STEP: usize = 240;
-
-/// Characters of a string, given as JSON, in units of UTF-16, as the client's language counts them.
-fn characters(json: &str) -> u64 {
-    let text = json.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(json);
-    let bytes = text.as_bytes();
-    let units = if text.is_ascii() {
-        bytes.len() as u64
-    } else {
-        // A character beyond the first 65,536 is two units, and has four bytes.
-        text.chars().count() as u64 + bytes.chunks(STEP).map(four_byte_characters).sum::<u64>()
-    };
-    units.saturating_sub(escaped(bytes))
-}
-
-/// Number of characters of four bytes, in a text of at most [`STEP`] bytes.
-fn four_byte_characters(text: &[u8]) -> u64 {
-    u64::from(text.iter().fold(0_u8, |sum, byte| sum.wrapping_add(u8::from(*byte >= 0xF0))))
-}
 
 /// Beginning of a code, and two backslashes: prepared once, as most results are short.
 static CODE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(br"\u"));
 static PAIR: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(br"\\"));
 
-/// Bytes that the escapes of a JSON string take beyond one for each.
-fn escaped(text: &[u8]) -> u64 {
-    const BACKSLASH: u8 = b'\\';
-    let backslashes = memchr::memchr_iter(BACKSLASH, text).count();
-    if backslashes == 0 {
-        return 0;
+/// Characters of a string, given as JSON, in units of UTF-16, as the client's language counts them.
+fn characters(json: &str) -> u64 {
+    let text = json.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(json);
+    let (mut units, mut backslashes) = (0, 0);
+    for bytes in text.as_bytes().chunks(STEP) {
+        let (own_units, own_backslashes) = counts(bytes);
+        units += u64::from(own_units);
+        backslashes += u64::from(own_backslashes);
     }
+    let escapes = if backslashes == 0 { 0 } else { escaped(text.as_bytes(), backslashes) };
+    units.saturating_sub(escapes)
+}
+
+/// Units of UTF-16 and backslashes of at most [`STEP`] bytes.
+fn counts(bytes: &[u8]) -> (u8, u8) {
+    bytes.iter().fold((0_u8, 0_u8), |(units, backslashes), byte| {
+        // All bytes but those that continue a character, which is two units if it has four bytes. Without checks for
+        // an overflow, which cannot be and would be made byte by byte.
+        let units = units.wrapping_add(u8::from(byte & 0xC0 != 0x80));
+        (
+            units.wrapping_add(u8::from(*byte >= 0xF0)),
+            backslashes.wrapping_add(u8::from(*byte == b'\\')),
+        )
+    })
+}
+
+/// Bytes that the escapes of a JSON string take beyond one for each.
+fn escaped(text: &[u8], backslashes: u64) -> u64 {
     if CODE.find(text).is_none() {
         // A backslash each, of two of which the second is the character. Most texts have these alone, and they are
         // counted many bytes at a time.
-        return (backslashes - PAIR.find_iter(text).count()) as u64;
+        return backslashes - PAIR.find_iter(text).count() as u64;
     }
     let (mut escaped, mut rest) = (0, text);
-    while let Some(place) = memchr::memchr(BACKSLASH, rest) {
+    while let Some(place) = memchr::memchr(b'\\', rest) {
         // A code has four digits, too.
         let is_code = rest.get(place + 1) == Some(&b'u');
         escaped += if is_code { 5 } else { 1 };

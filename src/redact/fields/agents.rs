@@ -4,7 +4,7 @@
 //! for each kind of objects below it that keeps anything.
 
 use super::rows::ROWS;
-use super::telemetry::{OBSERVATION, SPAN, TELEMETRY};
+use super::telemetry::{OBSERVATION, RUN, SPAN, TELEMETRY};
 use super::transcript::{LIMITS, LINE};
 use crate::read::agent::Layout;
 use crate::redact::shape::{Field, Shape};
@@ -28,6 +28,7 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
         Layout::Grok => &GROK,
         Layout::StatusLines => &STATUS,
         Layout::Langfuse => &OBSERVATION,
+        Layout::LangSmith => &RUN,
         Layout::Telemetry => &TELEMETRY,
         Layout::Span => &SPAN,
         Layout::Rows => &ROWS,

@@ -11,6 +11,8 @@ pub(in crate::redact) static ATTRIBUTES: Shape = Shape {
     name: "attributes",
     fields: &[
         (Field::Word, names::OPERATION),
+        (Field::Word, names::KIND),
+        (Field::Word, names::SDK_OPERATION),
         (Field::Model, names::MODEL),
         (Field::Route, names::PROVIDER),
         (Field::Identifier, names::SESSION),
@@ -22,6 +24,7 @@ pub(in crate::redact) static ATTRIBUTES: Shape = Shape {
         (Field::Figure, names::READ),
         (Field::Figure, names::WRITTEN),
         (Field::Figure, names::REASONING),
+        (Field::Json(&PROVIDER_METADATA), names::METADATA),
         (Field::Figure, names::COPILOT_BILL),
         (Field::Word, names::COPILOT_INITIATOR),
         (Field::Figure, names::CLAUDE_INPUT),
@@ -75,12 +78,14 @@ shapes! {
 
     /// Span or log record. A line of Copilot's has its resource and its scope inside.
     pub(super) static SPAN = "span or log record" {
-        Word: "type";
-        Identifier: "traceId spanId parentSpanId";
+        Word: "type span_kind status_code";
+        Identifier: "traceId spanId parentSpanId trace_id span_id parent_id";
         Event: "name eventName";
         Moment:
-            "startTime endTime startTimeUnixNano endTimeUnixNano timeUnixNano observedTimeUnixNano";
+            "startTime endTime startTimeUnixNano endTimeUnixNano timeUnixNano observedTimeUnixNano
+             start_time end_time";
         Attributes: "attributes";
+        Shaped(SPAN): "context";
         Shaped(STATUS): "status";
         Shaped(RECORD_BODY): "body";
         Shaped(RESOURCE): "resource instrumentationScope";
@@ -96,6 +101,33 @@ shapes! {
         Event: "stringValue";
         Shaped(RECORD_BODY): "kvlistValue";
         Attributes: "values";
+    }
+
+    /// Usage that services reported to Vercel's AI SDK.
+    static PROVIDER_METADATA = "metadata of a service" {
+        Shaped(PROVIDER_METADATA): "anthropic openai usage";
+        Figure:
+            "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens
+             cacheReadInputTokens cacheCreationInputTokens cachedPromptTokens";
+    }
+
+    /// Run of LangSmith, and what it holds.
+    pub(super) static RUN = "run of LangSmith" {
+        Identifier: "id trace_id session_id thread_id conversation_id";
+        Word: "run_type";
+        Moment: "start_time end_time";
+        Model: "model model_name ls_model_name";
+        Route: "ls_provider";
+        Shaped(RUN): "outputs generations message kwargs response_metadata extra metadata";
+        Shaped(RUN_USAGE): "usage_metadata";
+        Free: "name inputs";
+    }
+
+    static RUN_USAGE = "usage of a run" {
+        Figure:
+            "input_tokens output_tokens total_tokens cache_read cache_creation reasoning
+             ephemeral_5m_input_tokens ephemeral_1h_input_tokens";
+        Shaped(RUN_USAGE): "input_token_details output_token_details";
     }
 
     /// Observation of Langfuse, or a page or a trace of some.

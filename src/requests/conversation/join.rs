@@ -188,13 +188,19 @@ impl Placer<'_> {
             if !self.copies.is_origin(place) {
                 continue;
             }
+            let response = &self.responses[place];
+            let mut note = |(kind, detail)| {
+                let label = &files[response.file].label;
+                diagnostics.add(kind, label, response.lines.first_line, detail);
+            };
             match start {
-                Ok(start) => placed.push(Placed { place, start, predecessor: None }),
-                Err((kind, detail)) => {
-                    let response = &self.responses[place];
-                    let label = &files[response.file].label;
-                    diagnostics.add(kind, label, response.lines.first_line, detail);
+                Ok(start) => {
+                    placed.push(Placed { place, start, predecessor: None });
+                    if start == Millis::UNTIMED {
+                        note((Kind::MissingTimestamp, "the request keeps its place in the file"));
+                    }
                 }
+                Err(rejected) => note(rejected),
             }
         }
         let numbers = (0..placed.len()).into_par_iter();
@@ -286,7 +292,8 @@ fn start_of(response: &FileResponse) -> Result<Millis, (Kind, &'static str)> {
         (Some(sent), Some(answered)) => Some(sent.min(answered)),
         (one, None) | (None, one) => one,
     };
-    sent.ok_or((Kind::MissingTimestamp, "no line of it has a time; it is left out"))
+    // The start of one without a time is moved up to that of the request before it.
+    Ok(sent.unwrap_or(Millis::UNTIMED))
 }
 
 /// Makes starts ascend along every chain, and returns each request's distance from its chain's beginning.

@@ -54,6 +54,7 @@ pub(super) fn is_logged(request: &AgentRequest) -> bool {
             | Client::LiteLlm
             | Client::OpenTelemetry
             | Client::Langfuse
+            | Client::LangSmith
             | Client::Helicone
     )
 }

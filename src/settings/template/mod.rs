@@ -6,7 +6,6 @@
 //! no patch is returned.
 
 mod blocks;
-mod foreign;
 mod request;
 
 use std::fmt;
@@ -18,10 +17,10 @@ use super::root::Root;
 use super::text::{Edits, SettingsError, SettingsText, range};
 use crate::base::Ttl;
 use crate::base::toml_text::line_and_column;
+use crate::read::log::{OtherApi, other_api};
 use crate::simulate::cache::Refusal;
 use crate::simulate::strategy::{MarkerDesign, Placement};
 use blocks::Blocks;
-use foreign::other_api;
 use request::{Body, Requests};
 
 /// Key of a marker.
@@ -139,7 +138,7 @@ impl Template {
     /// The template is not a request, or the markers cannot be changed alone.
     pub fn with(&self, design: &MarkerDesign) -> Result<Patched, PatchError> {
         let body = within(&self.0, |root| match other_api(&root.value()) {
-            Some(api) => Err(PatchError::NoRequest(api.to_owned())),
+            Some(api) => Err(PatchError::NoRequest(marks_of(api).to_owned())),
             None => Body::of(root),
         })?;
         let requests = Requests::of(&body)?;
@@ -233,6 +232,18 @@ fn changes(before: &[Placement], after: &[Placement]) -> Vec<Change> {
     places.dedup();
     let change = |blocks| Change { blocks, before: at(before, blocks), after: at(after, blocks) };
     places.into_iter().map(change).filter(|change| change.before != change.after).collect()
+}
+
+/// API that a body is for, and its markers.
+fn marks_of(api: OtherApi) -> &'static str {
+    match api {
+        OtherApi::Converse => {
+            "it is one to Bedrock's Converse API, which marks by blocks {\"cachePoint\": {\"type\": \"default\"}}"
+        }
+        OtherApi::Responses => "it is one to OpenAI's Responses API, which has no such markers",
+        OtherApi::Chat => "it is one to OpenAI's chat completions, which have no such markers",
+        OtherApi::Gemini => "it is one to Gemini, which has no such markers",
+    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ lenient! {
     /// Span of a trace.
     ///
     /// Copilot writes it on a line of its own, with its resource and its scope inside, and with other names
-    /// for its times.
+    /// for its times. So does Phoenix, with its ids in a context.
     #[serde(rename_all = "camelCase")]
     pub(in crate::read::agent) struct Span<'a> {
         /// Type of a line of Copilot's.
@@ -63,14 +63,25 @@ lenient! {
         pub(super) trace_id: Text<'a>,
         #[serde(rename = "spanId")]
         pub(super) id: Text<'a>,
+        /// Ids in a span of Phoenix.
+        pub(super) context: Shape<Context<'a>>,
+        #[serde(alias = "parent_id")]
         pub(super) parent_span_id: Text<'a>,
         pub(super) name: Text<'a>,
-        #[serde(alias = "startTimeUnixNano")]
+        #[serde(alias = "startTimeUnixNano", alias = "start_time")]
         pub(super) start_time: Moment,
-        #[serde(alias = "endTimeUnixNano")]
+        #[serde(alias = "endTimeUnixNano", alias = "end_time")]
         pub(super) end_time: Moment,
         pub(super) attributes: Attributes<'a>,
         pub(super) status: Shape<Status<'a>>,
+        /// Status in a span of Phoenix.
+        #[serde(rename = "status_code")]
+        pub(super) status_code: Option<Value<'a>>,
+    }
+
+    pub(super) struct Context<'a> {
+        pub(super) trace_id: Text<'a>,
+        pub(super) span_id: Text<'a>,
     }
 
     pub(super) struct Status<'a> {

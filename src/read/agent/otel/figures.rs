@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::{Attributes, names};
 use crate::base::{Symbol, Tokens};
 use crate::read::agent::{Rejected, parts, split, tell_nothing, tokens};
-use crate::read::input::{Count, Kind, Usage};
+use crate::read::input::{Count, Kind, Shape, Text, Usage, lenient, only_value};
 
 /// Counters of a call as they are in its attributes.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,26 @@ impl Figures {
             written: attributes.count(names::WRITTEN),
             reasoning: attributes.count(names::REASONING),
         }
+    }
+
+    /// Figures with those that a service reported itself, in the metadata of Vercel's AI SDK, and true if the input
+    /// leaves out tokens read and written, as Anthropic's own does.
+    pub(super) fn with_metadata(self, json: &Text<'_>) -> (Self, bool) {
+        let metadata = json.as_str().and_then(|json| only_value::<Shape<Metadata>>(json).ok()?.0);
+        let Some(Metadata { anthropic, openai }) = metadata else { return (self, false) };
+        if let Some(own) = anthropic.0 {
+            let usage = own.usage.0.unwrap_or_default();
+            let figures = Self {
+                input: usage.input_tokens.or(self.input),
+                output: usage.output_tokens.or(self.output),
+                read: usage.cache_read_input_tokens.or(own.read).or(self.read),
+                written: usage.cache_creation_input_tokens.or(own.written).or(self.written),
+                reasoning: self.reasoning,
+            };
+            return (figures, true);
+        }
+        let read = openai.0.map_or(Count::Missing, |own| own.read);
+        (Self { read: self.read.or(read), ..self }, false)
     }
 
     /// Figures of Claude Code.
@@ -96,6 +116,34 @@ impl Figures {
     /// Returns true if the writes are reported.
     pub(super) fn tell_writes(&self, custom: Custom) -> bool {
         custom.tells_writes || matches!(self.written, Count::Value(_))
+    }
+}
+
+lenient! {
+    /// What services reported, by their names.
+    struct Metadata {
+        anthropic: Shape<OfAnthropic>,
+        openai: Shape<OfOpenAi>,
+    }
+
+    struct OfAnthropic {
+        usage: Shape<MessagesUsage>,
+        #[serde(rename = "cacheReadInputTokens")]
+        read: Count,
+        #[serde(rename = "cacheCreationInputTokens")]
+        written: Count,
+    }
+
+    struct MessagesUsage {
+        input_tokens: Count,
+        output_tokens: Count,
+        cache_read_input_tokens: Count,
+        cache_creation_input_tokens: Count,
+    }
+
+    struct OfOpenAi {
+        #[serde(rename = "cachedPromptTokens")]
+        read: Count,
     }
 }
 

@@ -168,6 +168,31 @@ impl LineFormat for SpanLines {
     }
 }
 
+/// File with one span of Phoenix per line, or a list of them.
+#[derive(Default)]
+pub(super) struct PhoenixSpans(Telemetry);
+
+impl LineFormat for PhoenixSpans {
+    type Line<'a> = Span<'a>;
+    const FILE: &'static str = "a trace of Phoenix";
+    const LAYOUT: Option<Layout> = Some(Layout::Span);
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.text("context.trace_id").is_some()
+            && first.text("context.span_id").is_some()
+            && first.has("attributes")
+    }
+
+    fn line(&mut self, line: &Span<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
+        let origin = Origin::of(&line.resource, file);
+        self.0.span(line, origin, &line.instrumentation_scope, file)
+    }
+
+    fn end(self, file: &mut AgentFile) {
+        self.0.finish(file);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

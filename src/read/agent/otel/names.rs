@@ -3,29 +3,52 @@
 /// Operation of a span.
 pub(crate) const OPERATION: &[&str] = &["gen_ai.operation.name", "llm.request.type"];
 
+/// Kind of a span under the conventions of OpenInference, and the operation of one of Vercel's AI SDK.
+pub(crate) const KIND: &[&str] = &["openinference.span.kind"];
+pub(crate) const SDK_OPERATION: &[&str] = &["ai.operationId"];
+
 /// Model that answered, else the one that was asked.
-pub(crate) const MODEL: &[&str] = &["gen_ai.response.model", "gen_ai.request.model", "model"];
+pub(crate) const MODEL: &[&str] = &[
+    "gen_ai.response.model",
+    "gen_ai.request.model",
+    "llm.model_name",
+    "ai.response.model",
+    "ai.model.id",
+    "model",
+];
 
 /// Provider of a request.
-pub(crate) const PROVIDER: &[&str] = &["gen_ai.provider.name", "gen_ai.system"];
+pub(crate) const PROVIDER: &[&str] =
+    &["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider"];
 
 /// Conversation, whose requests continue each other.
 pub(crate) const SESSION: &[&str] = &["gen_ai.conversation.id", "session.id"];
 
-pub(crate) const AGENT: &[&str] = &["gen_ai.agent.id", "gen_ai.agent.name"];
+pub(crate) const AGENT: &[&str] = &["gen_ai.agent.id", "gen_ai.agent.name", "agent.name"];
 
 /// Id of an answer, which some instrumentations take from the request.
-pub(crate) const RESPONSE: &[&str] = &["gen_ai.response.id"];
+pub(crate) const RESPONSE: &[&str] = &["gen_ai.response.id", "ai.response.id"];
 
 /// Id that the service gave to a request.
 pub(crate) const REQUEST: &[&str] =
     &["anthropic.request.id", "github.copilot.service_request_id", "request_id"];
 
 /// Tokens of the whole prompt, or those neither read nor written.
-pub(crate) const INPUT: &[&str] = &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"];
+pub(crate) const INPUT: &[&str] = &[
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+];
 
-pub(crate) const OUTPUT: &[&str] =
-    &["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"];
+pub(crate) const OUTPUT: &[&str] = &[
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+];
 
 pub(crate) const READ: &[&str] = &[
     "gen_ai.usage.cache_read.input_tokens",
@@ -36,6 +59,9 @@ pub(crate) const READ: &[&str] = &[
     "gen_ai.usage.details.cache_read_input_tokens",
     "gen_ai.usage.details.cache_read_tokens",
     "gen_ai.usage.details.cached_tokens",
+    "llm.token_count.prompt_details.cache_read",
+    "llm.token_count.prompt_details.cache_input",
+    "ai.usage.cachedInputTokens",
 ];
 
 pub(crate) const WRITTEN: &[&str] = &[
@@ -49,6 +75,7 @@ pub(crate) const WRITTEN: &[&str] = &[
     "gen_ai.usage.details.cache_creation_input_tokens",
     "gen_ai.usage.details.cache_creation_tokens",
     "gen_ai.usage.details.cache_write_tokens",
+    "llm.token_count.prompt_details.cache_write",
 ];
 
 pub(crate) const REASONING: &[&str] = &[
@@ -56,7 +83,12 @@ pub(crate) const REASONING: &[&str] = &[
     "gen_ai.usage.reasoning_tokens",
     "gen_ai.usage.output_tokens.reasoning",
     "gen_ai.usage.details.reasoning_tokens",
+    "llm.token_count.completion_details.reasoning",
+    "ai.usage.reasoningTokens",
 ];
+
+/// What the service reported besides the SDK's own figures, as JSON.
+pub(crate) const METADATA: &[&str] = &["ai.response.providerMetadata"];
 
 /// Charge by Copilot, and then the initiator of its requests.
 pub(crate) const COPILOT_BILL: &[&str] = &["github.copilot.nano_aiu"];
@@ -85,8 +117,10 @@ pub(crate) const EVENT_NUMBER: &[&str] = &["event.sequence"];
 pub(crate) const SERVICE: &[&str] = &["service.name"];
 pub(crate) const VERSION: &[&str] = &["service.version"];
 
-const ALL: [&[&str]; 29] = [
+const ALL: [&[&str]; 32] = [
     OPERATION,
+    KIND,
+    SDK_OPERATION,
     MODEL,
     PROVIDER,
     SESSION,
@@ -98,6 +132,7 @@ const ALL: [&[&str]; 29] = [
     READ,
     WRITTEN,
     REASONING,
+    METADATA,
     COPILOT_BILL,
     COPILOT_INITIATOR,
     CLAUDE_INPUT,

@@ -16,17 +16,25 @@ use crate::read::input::{Count, Kind, Shape, Text, Usage};
 /// Operations that are one request to a model.
 const CALLS: [&str; 4] = ["chat", "generate_content", "text_completion", "completion"];
 
+/// Operations of Vercel's AI SDK that are one request to a model: those around them repeat the sums of all steps.
+const SDK_CALLS: [&str; 2] = [".doGenerate", ".doStream"];
+
 /// Status codes of an operation that failed.
 const FAILED: [&str; 2] = ["STATUS_CODE_ERROR", "ERROR"];
 
 impl Span<'_> {
     /// Key of the span; `None` without both of its ids.
     pub(super) fn id(&self) -> Option<EntryId> {
-        id(&self.trace_id, &self.id)
+        let context = self.context.0.as_ref();
+        id(self.trace(), context.map_or(&self.id, |context| &context.span_id))
     }
 
     pub(super) fn parent(&self) -> Option<EntryId> {
-        id(&self.trace_id, &self.parent_span_id)
+        id(self.trace(), &self.parent_span_id)
+    }
+
+    fn trace(&self) -> &Text<'_> {
+        self.context.0.as_ref().map_or(&self.trace_id, |context| &context.trace_id)
     }
 
     pub(super) fn role(&self, file: &mut AgentFile) -> Role {
@@ -37,13 +45,28 @@ impl Span<'_> {
             Some(operation) if CALLS.contains(&operation) => Role::Call,
             Some("invoke_agent") => Role::Agent(file.symbol(&self.attributes.text(names::AGENT))),
             Some("execute_tool") => Role::Tool,
+            _ => self.other_role(file),
+        }
+    }
+
+    /// Role under conventions other than those for generative AI.
+    fn other_role(&self, file: &mut AgentFile) -> Role {
+        let operation = self.attributes.text(names::SDK_OPERATION);
+        let operation = operation.as_str().unwrap_or_default();
+        match self.attributes.text(names::KIND).as_str() {
+            Some("LLM") => Role::Call,
+            Some("AGENT") => Role::Agent(file.symbol(&self.attributes.text(names::AGENT))),
+            Some("TOOL") => Role::Tool,
+            _ if SDK_CALLS.iter().any(|end| operation.ends_with(end)) => Role::Call,
+            _ if operation == "ai.toolCall" => Role::Tool,
             _ => Role::Other,
         }
     }
 
     pub(super) fn has_failed(&self) -> bool {
         let status = self.status.0.as_ref();
-        status.is_some_and(|Status { code }| {
+        let code = status.map(|Status { code }| code).or(self.status_code.as_ref());
+        code.is_some_and(|code| {
             // The protocol's number for `STATUS_CODE_ERROR`.
             code.figure.0 == Count::Value(2)
                 || code.text.as_deref().is_some_and(|code| FAILED.contains(&code))
@@ -80,7 +103,7 @@ impl Span<'_> {
         let request = AgentRequest {
             identity: self.id(),
             // Without a conversation the trace is the session.
-            session: session.or_else(|| file.symbol(&self.trace_id)),
+            session: session.or_else(|| file.symbol(self.trace())),
             message,
             request,
             client_version: origin.version,
@@ -88,15 +111,18 @@ impl Span<'_> {
             nano_aiu: bill(attributes),
             ..AgentRequest::new((origin.client, file.line), model, times, Usage::default())
         };
+        let of_scope = Counting::OfScope {
+            scope: [name, version, route],
+            // Copilot adds reads and writes to the input itself, so one odd call proves nothing.
+            is_surely_inclusive: is_copilot,
+        };
+        let figures = Figures::of_conventions(attributes);
+        let (figures, is_exclusive) = figures.with_metadata(&attributes.text(names::METADATA));
         Ok(Draft {
             span: self.id(),
             agent: file.symbol(&attributes.text(names::AGENT)),
-            figures: Figures::of_conventions(attributes),
-            counting: Counting::OfScope {
-                scope: [name, version, route],
-                // Copilot adds reads and writes to the input itself, so one odd call proves nothing.
-                is_surely_inclusive: is_copilot,
-            },
+            figures,
+            counting: if is_exclusive { Counting::Exclusive } else { of_scope },
             has_failed: self.has_failed(),
             turn: Turn::Begins(attributes.text(names::COPILOT_INITIATOR).is("user")),
             ..Draft::of(request)
@@ -107,7 +133,7 @@ impl Span<'_> {
 /// Vendor of the service, if the name of the model alone does not say.
 fn vendor(of_model: Vendor, provider: &Text<'_>) -> Vendor {
     match (of_model, provider.as_str()) {
-        (Vendor::Other, Some("anthropic")) => Vendor::Anthropic,
+        (Vendor::Other, Some("anthropic" | "anthropic.messages")) => Vendor::Anthropic,
         (Vendor::Other, Some("openai" | "azure.ai.openai" | "az.ai.openai")) => Vendor::OpenAi,
         (Vendor::Other, Some("gcp.gemini" | "gcp.gen_ai" | "gemini")) => Vendor::Google,
         (vendor, _) => vendor,
