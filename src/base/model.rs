@@ -97,6 +97,11 @@ pub fn platform(name: &str) -> Platform {
     if folders.split(['/', ':']).any(|folder| folder.starts_with(GOVERNMENT)) {
         return Platform::Government;
     }
+    // Google Cloud names the region in the path.
+    let mut parts = folders.split('/').skip_while(|folder| *folder != "locations");
+    if parts.nth(1).is_some_and(|region| region != "global") {
+        return Platform::Regional;
+    }
     match name.split_once(".anthropic.") {
         Some((GOVERNMENT, _)) => Platform::Government,
         Some((region, _)) if BEDROCK_REGIONS.contains(&region) => Platform::Regional,

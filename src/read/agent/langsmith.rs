@@ -4,11 +4,13 @@
 //! includes tokens read and written, whichever service answered. Newer clients repeat it in the run's metadata.
 
 use super::{
-    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Time, split,
+    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, split,
     tell_nothing, tokens,
 };
 use crate::base::{Client, EntryId, Order as _, Tokens};
-use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage, lenient};
+use crate::read::input::{
+    Count, Kind, List, PromptSplit, Shape, Text, Usage, lenient, moment_in_utc,
+};
 
 /// Reader of runs, which are independent of each other.
 #[derive(Default)]
@@ -46,9 +48,10 @@ impl LineFormat for LangSmith {
         ];
         let is_named = |name: &&Text<'_>| name.as_str().is_some_and(|name| !name.is_empty());
         let model = file.model(names.into_iter().flatten().find(is_named).unwrap_or(&Text(None)));
-        let start = run.start_time.0.or(run.end_time.0);
-        let start = start.ok_or((Kind::MissingTimestamp, "the run is left out"))?;
-        let times = (start, run.end_time.0.unwrap_or(start));
+        // Times have no zone.
+        let [start, end] = [&run.start_time, &run.end_time].map(moment_in_utc);
+        let start = start.or(end).ok_or((Kind::MissingTimestamp, "the run is left out"))?;
+        let times = (start, end.unwrap_or(start));
         let details = usage.output_token_details.0.unwrap_or_default();
         // A thread of a program is its session, and without one the trace that a run is a part of.
         let session = metadata.and_then(|metadata| {
@@ -130,8 +133,8 @@ lenient! {
         id: Text<'a>,
         trace_id: Text<'a>,
         run_type: Text<'a>,
-        start_time: Time,
-        end_time: Time,
+        start_time: Text<'a>,
+        end_time: Text<'a>,
         outputs: Shape<Outputs<'a>>,
         extra: Shape<Extra<'a>>,
     }

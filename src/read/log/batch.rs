@@ -5,8 +5,7 @@ use serde_json::value::RawValue;
 
 use super::exchange::{Envelope, Exchange};
 use super::rows::{RowFormat, read_log};
-use super::{Log, LogFormat, LogLayout, LogReader};
-use crate::base::Client;
+use super::{Log, LogFormat, LogReader};
 use crate::read::agent::{FirstObject, Rejected};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Kind, OpenSource, Shape, Text, lenient};
@@ -21,14 +20,6 @@ impl LogFormat for Batch {
 
     fn file(&self) -> &'static str {
         Self::FILE
-    }
-
-    fn client(&self) -> Client {
-        Client::Capture
-    }
-
-    fn layout(&self) -> Option<LogLayout> {
-        None
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

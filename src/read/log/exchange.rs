@@ -110,6 +110,13 @@ const OTHER_ENDPOINTS: [&str; 6] = [
 /// Status codes of a successful answer.
 pub(super) const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
+/// Refuses requests to an address that ask no model.
+pub(super) fn asks_model(url: &str, sent: &str) -> Result<(), Rejected> {
+    let is_other = OTHER_ENDPOINTS.iter().any(|end| path_of(url).ends_with(end));
+    let asks = is_other || is_messages_endpoint(url) && MessagesBody::of(sent).is_some();
+    asks.then_some(()).ok_or((Kind::OtherEndpoint, "no request to a model"))
+}
+
 /// Exchange with a model's service, as a log has it.
 #[derive(Default)]
 pub(super) struct Exchange<'a> {
@@ -137,22 +144,6 @@ impl Exchange<'_> {
 }
 
 impl LogReader<'_> {
-    /// Adds an exchange with a known address.
-    ///
-    /// # Errors
-    /// As [`exchange`](Self::exchange), and if it asked no model.
-    pub(super) fn exchange_at(
-        &mut self,
-        url: &str,
-        exchange: &Exchange<'_>,
-    ) -> Result<(), Rejected> {
-        let is_other = OTHER_ENDPOINTS.iter().any(|end| path_of(url).ends_with(end));
-        if is_other || is_messages_endpoint(url) && MessagesBody::of(exchange.sent).is_some() {
-            return self.exchange(&Exchange { url: Some(url), ..*exchange });
-        }
-        Err((Kind::OtherEndpoint, "no request to a model"))
-    }
-
     /// Adds an exchange: one with the Messages API as a capture, any other by the usage of its answer. Without a time it
     /// keeps its place in the file.
     ///
@@ -225,11 +216,12 @@ impl Asked<'_> {
 }
 
 /// Address without its query and fragment.
-pub(super) fn path_of(url: &str) -> &str {
+fn path_of(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/')
 }
 
-/// Model that an address names: `/model/NAME/invoke` on Bedrock, `/models/NAME:rawPredict` on Google Cloud.
+/// Model that an address names: `/model/NAME/invoke` on Bedrock, `/models/NAME:rawPredict` on Google Cloud, whose region
+/// decides the price.
 fn model_of(path: &str) -> Option<String> {
     let behind = ["/model/", "/models/"].iter().find_map(|word| path.rsplit_once(word))?.1;
     let name = match behind.rsplit_once('/') {
@@ -237,7 +229,12 @@ fn model_of(path: &str) -> Option<String> {
         None => behind.rsplit_once(':').map_or(behind, |(name, _)| name),
     };
     let name = percent_encoding::percent_decode_str(name).decode_utf8().ok()?;
-    (!name.is_empty()).then(|| name.into_owned())
+    let region = path.split_once("/locations/").and_then(|(_, rest)| rest.split('/').next());
+    let name = match region {
+        Some(region) => format!("locations/{region}/{name}"),
+        None => name.into_owned(),
+    };
+    (!name.ends_with('/') && !name.is_empty()).then_some(name)
 }
 
 /// Answer to a logged request.
@@ -366,5 +363,27 @@ mod tests {
         assert_eq!(value["request"]["timestamp"], 1_790_000_000.005);
         assert_eq!((&value["request_id"], &value["session_id"]), (&"a\"b".into(), &"ab-1".into()));
         assert_eq!(value["response"]["body"]["id"], "msg_1");
+    }
+
+    #[test]
+    fn a_model_may_stand_in_the_address() {
+        for (path, model) in [
+            (
+                "https://x/model/us.anthropic.claude-opus-4-5-v1%3A0/invoke",
+                "us.anthropic.claude-opus-4-5-v1:0",
+            ),
+            (
+                "https://x/v1/projects/p/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict",
+                "claude-opus-4-5@20251101",
+            ),
+            (
+                "https://x/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5:rawPredict",
+                "locations/us-east5/claude-opus-4-5",
+            ),
+            ("https://x/v1beta/models/gemini-2.5-pro:generateContent", "gemini-2.5-pro"),
+        ] {
+            assert_eq!(model_of(path).as_deref(), Some(model));
+        }
+        assert_eq!(model_of("https://x/v1/messages"), None);
     }
 }

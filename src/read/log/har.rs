@@ -8,25 +8,21 @@
 //! others, keys and cookies among them, are skipped undecoded.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::document::Document;
 use super::elements::each_element;
-use super::exchange::{ANSWERED, Envelope, Exchange};
+use super::exchange::{ANSWERED, Envelope, Exchange, asks_model};
 use super::helicone::later;
 use super::moment::Moment;
-use super::rows::{RowFormat, RowReader};
+use super::rows::{RowFormat, read_document};
 use super::{Log, LogFormat, LogLayout, LogReader, begins_with_member};
-use crate::base::{Client, Millis};
+use crate::base::Millis;
 use crate::read::agent::Rejected;
 use crate::read::answer::decoded;
 use crate::read::capture::{BETA_HEADER, CaptureOptions};
-use crate::read::input::{
-    Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, lenient, only_value,
-};
+use crate::read::input::{Kind, Number, OpenSource, Shape, Text, lenient, only_value};
 
 /// Path to the entries.
 const ENTRIES: [&str; 2] = ["log", "entries"];
@@ -51,32 +47,12 @@ impl LogFormat for Har {
         Self::FILE
     }
 
-    /// `Capture`: the format does not name the program that sent the requests.
-    fn client(&self) -> Client {
-        Client::Capture
-    }
-
     fn layout(&self) -> Option<LogLayout> {
         Some(LogLayout::Har)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
-        let label = Arc::clone(&open.label);
-        let mut reader = RowReader::<Self>::new(LogReader::new(open, &label, options));
-        let mut diagnostics = Diagnostics::default();
-        let document = Document::read(open, &mut diagnostics);
-        let text = document.text(open, &mut diagnostics);
-        let mut number = 0;
-        let read = each_element(text, &ENTRIES, |entry| {
-            number += 1;
-            reader.text(entry, number);
-        });
-        if let Err(error) = read {
-            let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
-            reader.reject(kind, number, "the entries before it are used");
-        }
-        reader.log.file.diagnostics.absorb(diagnostics);
-        reader.log.finish(open, document.extent)
+        read_document::<Self>(open, options, &[&ENTRIES], |_| None)
     }
 }
 
@@ -89,11 +65,12 @@ impl RowFormat for Har {
         let request = entry.request.0.as_ref().ok_or(other)?;
         let url = request.url.as_str().filter(|_| request.method.is("POST")).ok_or(other)?;
         let sent = request.post_data.0.as_ref().and_then(Content::decoded).ok_or(other)?;
-        let answer = entry.answer();
-        let exchange = Exchange {
+        asks_model(url, &sent)?;
+        log.exchange(&Exchange {
             line,
+            url: Some(url),
             sent: &sent,
-            answer: answer.as_deref().unwrap_or_default(),
+            answer: &entry.answer()?,
             finished: entry.started.0.zip(entry.time.0).map(|(start, millis)| later(start, millis)),
             envelope: Envelope {
                 sent: entry.started.0,
@@ -101,9 +78,7 @@ impl RowFormat for Har {
                 betas: request.headers.0.as_deref(),
                 ..Envelope::default()
             },
-            ..Exchange::default()
-        };
-        log.exchange_at(url, &exchange)
+        })
     }
 }
 
@@ -221,7 +196,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::base::Tokens;
+    use crate::base::{Client, Tokens};
     use crate::read::input::Source;
 
     const BODY: &str = r#"{"model":"claude-opus-5","max_tokens":9,"messages":[{"role":"user","content":
@@ -300,23 +275,12 @@ mod tests {
 
     #[test]
     fn a_model_may_stand_in_the_address() {
-        for (path, model) in [
-            (
-                "https://x/model/us.anthropic.claude-opus-4-5-v1%3A0/invoke",
-                "us.anthropic.claude-opus-4-5-v1:0",
-            ),
-            (
-                "https://x/v1/projects/p/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict",
-                "claude-opus-4-5@20251101",
-            ),
-        ] {
-            assert_eq!(model_of(path).as_deref(), Some(model));
-            let body = r#"{"anthropic_version":"v","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
-            let log = read(&[entry(path, body, 200, &json!({"text": ANSWER}))]);
-            let [wire] = &*log.captures.requests else { panic!("one capture: {log:?}") };
-            assert_eq!(log.captures.symbols.text(wire.model), model);
-        }
-        assert_eq!(model_of("https://x/v1/messages"), None);
+        let url = "https://x/model/us.anthropic.claude-opus-4-5-v1%3A0/invoke";
+        let body = r#"{"anthropic_version":"v","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
+        let log = read(&[entry(url, body, 200, &json!({"text": ANSWER}))]);
+        let [wire] = &*log.captures.requests else { panic!("one capture: {log:?}") };
+        let model = log.captures.symbols.text(wire.model);
+        assert_eq!(model, "us.anthropic.claude-opus-4-5-v1:0");
     }
 
     #[test]

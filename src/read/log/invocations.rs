@@ -8,8 +8,7 @@ use super::elements::each_element;
 use super::exchange::{Envelope, Exchange};
 use super::moment::Moment;
 use super::rows::{RowFormat, read_log};
-use super::{Log, LogFormat, LogLayout, LogReader};
-use crate::base::Client;
+use super::{Log, LogFormat, LogReader};
 use crate::read::agent::{FirstObject, Rejected};
 use crate::read::answer::Answer;
 use crate::read::capture::CaptureOptions;
@@ -25,14 +24,6 @@ impl LogFormat for Invocations {
 
     fn file(&self) -> &'static str {
         Self::FILE
-    }
-
-    fn client(&self) -> Client {
-        Client::Capture
-    }
-
-    fn layout(&self) -> Option<LogLayout> {
-        None
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

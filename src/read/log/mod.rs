@@ -84,11 +84,15 @@ pub(crate) trait LogFormat: Sync {
     /// Description of the file for people: "a spend log".
     fn file(&self) -> &'static str;
 
-    /// Program that the requests are listed under.
-    fn client(&self) -> Client;
+    /// Program that the requests are listed under. Most formats do not name the one that sent them.
+    fn client(&self) -> Client {
+        Client::Capture
+    }
 
     /// Field layout for redaction; `None` if redaction cannot rewrite the file.
-    fn layout(&self) -> Option<LogLayout>;
+    fn layout(&self) -> Option<LogLayout> {
+        None
+    }
 
     /// Reads a file to its end. Only captures keep text.
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log;

@@ -7,8 +7,7 @@ use super::exchange::{Envelope, Exchange};
 use super::moment::Moment;
 use super::other_api::other_api;
 use super::rows::{RowFormat, read_log};
-use super::{Log, LogFormat, LogLayout, LogReader};
-use crate::base::Client;
+use super::{Log, LogFormat, LogReader};
 use crate::read::agent::{FirstObject, Rejected};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Kind, OpenSource, Text, lenient};
@@ -31,14 +30,6 @@ impl LogFormat for Recorded {
 
     fn file(&self) -> &'static str {
         Self::FILE
-    }
-
-    fn client(&self) -> Client {
-        Client::Capture
-    }
-
-    fn layout(&self) -> Option<LogLayout> {
-        None
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

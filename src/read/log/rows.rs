@@ -66,6 +66,30 @@ pub(super) fn read_log<F: RowFormat>(open: &mut OpenSource, options: &CaptureOpt
     reader.log.finish(open, extent)
 }
 
+/// Reads a log that is one document to its end: the rows of the lists at these paths. A text that is no JSON becomes it
+/// by `as_json`.
+pub(super) fn read_document<F: RowFormat>(
+    open: &mut OpenSource,
+    options: &CaptureOptions,
+    paths: &[&[&str]],
+    as_json: fn(&str) -> Option<String>,
+) -> Log {
+    let label = Arc::clone(&open.label);
+    let mut reader = RowReader::<F>::new(LogReader::new(open, &label, options));
+    let mut diagnostics = Diagnostics::default();
+    let document = Document::read(open, &mut diagnostics);
+    let text = document.text(open, &mut diagnostics);
+    let converted = if text.starts_with('{') { None } else { as_json(text) };
+    let text = converted.as_deref().unwrap_or(text);
+    // Of several lists a file has one.
+    let is_there = |path: &&&[&str]| path.iter().all(|name| text.contains(name));
+    if let Some(path) = paths.iter().find(is_there) {
+        rows_at(text, path, &mut reader, |number| number);
+    }
+    reader.log.file.diagnostics.absorb(diagnostics);
+    reader.log.finish(open, document.extent)
+}
+
 /// Path to the rows in an API's answer.
 const IN_ANSWER: [&str; 1] = ["data"];
 

@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 /// Deepest nesting that is read, as in JSON.
 const DEEPEST: usize = 127;
 
-/// First document of a text, or `None` if it is not YAML, or has aliases.
-pub(super) fn as_json(text: &str) -> Option<Value> {
+/// JSON of the first document of a text, or `None` if it is not YAML, or has aliases.
+pub(super) fn as_json(text: &str) -> Option<String> {
     let mut events =
         Parser::new_from_str(text).map_while(|event| event.ok().map(|(event, _)| event));
     let first = events.find(|event| {
         !matches!(event, Event::Nothing | Event::StreamStart | Event::DocumentStart(_))
     });
-    value(first?, &mut events, 0)
+    Some(value(first?, &mut events, 0)?.to_string())
 }
 
 fn value<'t>(
@@ -67,7 +67,7 @@ mod tests {
     fn documents_are_those_of_json() {
         let text = "---\na:\n- b: 'x: 1'\n  c: 200\n- ~\n- {d: [e, \"2\"]}\n";
         let expected = json!({"a": [{"b": "x: 1", "c": 200}, null, {"d": ["e", "2"]}]});
-        assert_eq!(as_json(text), Some(expected));
+        assert_eq!(as_json(text), Some(expected.to_string()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{Ground, Pattern, PatternEvidence, counted, rests_on};
 use crate::base::{ByKey, Tokens, grouped};
 use crate::explain::breaks::find::Break;
 use crate::explain::breaks::{Cause, Confidence};
+use crate::read::agent::Vendor;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::ConversationKey;
 
@@ -85,7 +86,11 @@ pub(super) fn changed_tools(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
 
 /// Thinking that a model drops at every new turn.
 pub(super) fn stripped_thinking(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
-    let is_such = |found: &Break| found.cause == Cause::ThinkingStripped;
+    // Which models of other vendors keep it is not known well enough for advice.
+    let is_such = |found: &Break| {
+        let vendor = evidence.history.request(found.request).vendor;
+        found.cause == Cause::ThinkingStripped && vendor == Vendor::Anthropic
+    };
     let observation = |breaks: &[&Break]| {
         format!(
             "{} began without the thinking of the turn before, which took the messages after it out of \
