@@ -28,20 +28,23 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 const WORDS: &[&str] = names!(
-    "1h 5m AGENT CHAIN CompactionEnd EMBEDDING ERROR EVALUATOR EVENT GENERATION GET
-     GUARDRAIL Notification POST PermissionRequest PostToolUse PostToolUseFailure
-     PreCompact PreToolUse RETRIEVER SPAN STATUS_CODE_ERROR SessionEnd SessionStart
-     StatusUpdate StepBegin StepInterrupted Stop SubagentEvent SubagentStart SubagentStop
-     TOOL TRUE ToolCall ToolResult True TurnBegin UserPromptSubmit _aresponses_websocket
-     aanthropic_messages aborted acceptEdits acompletion adaptive advisor_message
-     agenerate_content agenerate_content_stream agent-setting agent_message
-     agent_progress agent_reasoning agent_reasoning_raw_content
-     agent_reasoning_section_break all allm_passthrough_route anthropic
-     anthropic_messages any api_req_started application/json application/pdf aresponses
-     array ask assistant atext_completion attachment attribution_snapshot auto available
-     away_summary base64 bashExecution bash_ bash_code_execution_tool_result
-     bash_progress batch bedrock boolean branch_summary bypassPermissions cache_edits
-     cache_read cache_write cachesim.rows/v1 carried_forward chat chat_compression chunked
+    "1h 5m AGENT CHAIN CompactionEnd Converse ConverseStream EMBEDDING ERROR EVALUATOR
+     EVENT GENERATION GET GUARDRAIL InvokeModel InvokeModelWithResponseStream LLM
+     ModelInvocationLog Notification OK POST PermissionRequest PostToolUse
+     PostToolUseFailure PreCompact PreToolUse RETRIEVER SPAN STATUS_CODE_ERROR SessionEnd
+     SessionStart StatusUpdate StepBegin StepInterrupted Stop SubagentEvent SubagentStart
+     SubagentStop TOOL TRUE ToolCall ToolResult True TurnBegin UserPromptSubmit
+     _aresponses_websocket aanthropic_messages aborted acceptEdits acompletion adaptive
+     advisor_message agenerate_content agenerate_content_stream agent-setting
+     agent_message agent_progress agent_reasoning agent_reasoning_raw_content
+     agent_reasoning_section_break ai.generateObject.doGenerate
+     ai.generateText.doGenerate ai.streamObject.doStream ai.streamText.doStream
+     ai.toolCall all allm_passthrough_route anthropic anthropic_messages any
+     api_req_started application/json application/pdf aresponses array ask assistant
+     atext_completion attachment attribution_snapshot auto available away_summary base64
+     bashExecution bash_ bash_code_execution_tool_result bash_progress batch bedrock
+     boolean branch_summary bypassPermissions cache_edits cache_read cache_write
+     cachesim.rows/v1 canceled carried_forward chain chat chat_compression chunked
      citations_delta claude-code claude-code-github-action claude-desktop claude-vscode
      clear clear_thinking_ clear_tool_uses_ cli code_execution_ code_execution_20260120
      code_execution_tool_result commentary compact compact_ compact_boundary compacted
@@ -51,15 +54,15 @@ const WORDS: &[&str] = names!(
      context.append_message context_window copilot-agent copilot-chat custom
      custom_tool_call custom_tool_call_output danger-full-access default delete
      deleted_api_reqs dequeue developer direct disabled document dontAsk enabled
-     encrypted_content end_turn enqueue ephemeral error event_msg execute_tool external
-     failed failure fallback_message false fast final_answer first_party flex
-     fork-context-ref foundry full full_compaction.complete function function_call
+     encrypted_content end_turn enqueue ephemeral error errored event_msg execute_tool
+     expired external failed failure fallback_message false fast final_answer first_party
+     flex fork-context-ref foundry full full_compaction.complete function function_call
      function_call_output gemini gemini-cli generate_content generate_content_stream
      github-copilot global gzip high hook_progress human identity image image/gif
      image/jpeg image/png image/webp image_url in_progress info input input_file
      input_image input_json_delta input_text input_tokens integer
      inter_agent_communication_metadata invoke_agent json json_schema keep-alive
-     last-prompt llm.request llm_passthrough_route local local-agent local_command
+     last-prompt llm llm.request llm_passthrough_route local local-agent local_command
      local_shell_call logout low managed manual marble-origami-commit max max_tokens mcp
      mcp_progress mcp_tool_call_end mcp_tool_result mcp_tool_use medium memory_ message
      message_delta message_end message_start message_stop messages_changed metadata
@@ -75,9 +78,9 @@ const WORDS: &[&str] = names!(
      session.start session_meta signature_delta sliding_window_truncation snip span
      sparse spine.close spine.next spine.root_compact standard started startup
      step-finish stop_hook_summary stop_sequence string sub_agent_activity subagent
-     subagent_usage success suggestion summarised summarized summary_text system
-     system_changed task-notification task_complete text text/event-stream text/plain
-     text_completion text_delta text_editor text_editor_
+     subagent_usage succeeded success suggestion summarised summarized summary_text
+     system system_changed task-notification task_complete text text/event-stream
+     text/plain text_completion text_delta text_editor text_editor_
      text_editor_code_execution_tool_result thinking_delta thinking_turns
      thread_settings_applied token_count token_usage_record tool tool.call tool.result
      toolCall toolResult tool_addition tool_reference tool_removal tool_result
@@ -122,9 +125,10 @@ const ID_KINDS: &[&str] =
 
 /// Parts of the addresses of requests, and of the names of models in them.
 const ADDRESS_PARTS: &[&str] = names!(
-    "anthropic apac api au audio batches beta chat com complete completions count_tokens edits
-     embeddings eu file generations global http https images jp locations messages model models
-     moderations projects publishers responses session speech transcriptions true update us"
+    "anthropic apac api au audio batches beta chat com complete completions converse
+     converse-stream count_tokens edits embeddings eu file generateContent generations global
+     http https images jp locations messages model models moderations projects publishers
+     responses session speech streamGenerateContent transcriptions true update us"
 );
 
 /// Words in `metadata.user_id`.

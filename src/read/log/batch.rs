@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::exchange::{Envelope, Exchange};
 use super::rows::{RowFormat, read_log};
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::read::agent::{FirstObject, Rejected};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Kind, OpenSource, Shape, Text, lenient};
@@ -20,6 +20,10 @@ impl LogFormat for Batch {
 
     fn file(&self) -> &'static str {
         Self::FILE
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        Some(LogLayout::Batch)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

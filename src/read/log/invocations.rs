@@ -8,7 +8,7 @@ use super::elements::each_element;
 use super::exchange::{Envelope, Exchange};
 use super::moment::Moment;
 use super::rows::{RowFormat, read_log};
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::read::agent::{FirstObject, Rejected};
 use crate::read::answer::Answer;
 use crate::read::capture::CaptureOptions;
@@ -24,6 +24,10 @@ impl LogFormat for Invocations {
 
     fn file(&self) -> &'static str {
         Self::FILE
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        Some(LogLayout::Invocations)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

@@ -67,6 +67,12 @@ pub(crate) enum LogLayout {
     Helicone,
     /// A HAR file.
     Har,
+    /// Bedrock's log of invocations.
+    Invocations,
+    /// Requests or results of a batch.
+    Batch,
+    /// Captured requests of another service.
+    Recorded,
 }
 
 /// Format of logs.

@@ -7,7 +7,7 @@ use super::exchange::{Envelope, Exchange};
 use super::moment::Moment;
 use super::other_api::other_api;
 use super::rows::{RowFormat, read_log};
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::read::agent::{FirstObject, Rejected};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Kind, OpenSource, Text, lenient};
@@ -30,6 +30,10 @@ impl LogFormat for Recorded {
 
     fn file(&self) -> &'static str {
         Self::FILE
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        Some(LogLayout::Recorded)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

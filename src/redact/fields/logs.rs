@@ -11,11 +11,15 @@ pub(in crate::redact) fn log_root(layout: LogLayout) -> &'static Shape {
         LogLayout::Spend | LogLayout::Table => &SPEND,
         LogLayout::Helicone => &HELICONE,
         LogLayout::Har => &HAR,
+        LogLayout::Invocations => &INVOCATION,
+        LogLayout::Batch => &BATCH,
+        LogLayout::Recorded => &RECORDED,
     }
 }
 
 /// Outermost objects of all logs.
-pub(in crate::redact) static LOG_ROOTS: [&Shape; 3] = [&SPEND, &HELICONE, &HAR];
+pub(in crate::redact) static LOG_ROOTS: [&Shape; 6] =
+    [&SPEND, &HELICONE, &HAR, &INVOCATION, &BATCH, &RECORDED];
 
 shapes! {
     static SPEND = "row or payload of LiteLLM" (ignores_case: true) {
@@ -43,10 +47,13 @@ shapes! {
     static BILLED = "usage of any service" (like: Some(&USAGE)) {
         Number:
             "prompt_tokens completion_tokens prompt_cache_hit_tokens cached_tokens
-             cache_creation_tokens cache_write_tokens reasoning_tokens";
+             cache_creation_tokens cache_write_tokens reasoning_tokens inputTokens outputTokens
+             cacheReadInputTokens cacheWriteInputTokens promptTokenCount cachedContentTokenCount
+             candidatesTokenCount thoughtsTokenCount toolUsePromptTokenCount";
+        Word: "ttl";
         Shaped(BILLED):
             "prompt_tokens_details input_tokens_details completion_tokens_details
-             output_tokens_details cache_creation_token_details";
+             output_tokens_details cache_creation_token_details cacheDetails";
     }
 
     static HELICONE = "row of Helicone" {
@@ -71,8 +78,39 @@ shapes! {
     /// Answer of any service, or an event of one.
     pub(in crate::redact) static ANSWER = "answer of any service" (like: Some(&MESSAGE)) {
         Shaped(ANSWER): "response message delta";
-        Shaped(BILLED): "usage";
+        Shaped(BILLED): "usage usageMetadata";
+        Identifier: "responseId";
+        Model: "modelVersion";
         Shaped(BLOCK): "content_block";
+    }
+
+    static INVOCATION = "invocation of Bedrock's log" {
+        Word: "schemaType operation";
+        Moment: "timestamp";
+        Identifier: "requestId";
+        Model: "modelId";
+        Shaped(INVOCATION): "input output";
+        Shaped(REQUEST): "inputBodyJson";
+        Shaped(ANSWER): "outputBodyJson";
+        Number:
+            "inputTokenCount outputTokenCount cacheReadInputTokenCount cacheWriteInputTokenCount";
+        Free: "errorCode";
+    }
+
+    static BATCH = "request or result of a batch" {
+        Identifier: "custom_id";
+        Word: "type";
+        Shaped(BATCH): "result";
+        Shaped(REQUEST): "params";
+        Shaped(ANSWER): "message";
+    }
+
+    static RECORDED = "captured request of another service" {
+        Moment: "timestamp response_started_at";
+        Identifier: "request_id session_id";
+        Shaped(REQUEST): "request";
+        Shaped(BILLED): "usage";
+        Shaped(ANSWER): "response";
     }
 
     static HAR = "HAR file" {

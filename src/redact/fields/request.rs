@@ -6,7 +6,7 @@ use crate::redact::shape::{Field, Shape};
 shapes! {
     /// Request: its body, or the log entry around it.
     pub(super) static REQUEST = "request" {
-        Model: "model";
+        Model: "model modelId";
         Shaped(TOOL): "tools";
         System: "system";
         Shaped(MESSAGE): "messages";
@@ -25,7 +25,10 @@ shapes! {
         Number: "max_tokens temperature top_k top_p";
         Shaped(CONTEXT): "system_context user_context";
         Shaped(BLOCK): "memory_files";
-        Free: "stop_sequences container mcp_servers";
+        // Those from the fourth on are of other services' bodies, which are known by them.
+        Free:
+            "stop_sequences container mcp_servers inferenceConfig toolConfig input instructions
+             max_output_tokens max_completion_tokens response_format contents systemInstruction";
     }
 
     /// Definition of a tool.
