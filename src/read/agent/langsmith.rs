@@ -1,6 +1,6 @@
-//! Runs of LangSmith, as its API and its exports write them: one per line, or a list.
+//! Runs of `LangSmith`, as its API and its exports write them: one per line, or a list.
 //!
-//! Only runs of a chat model are requests. A run has the usage as LangChain counts it, in its message: the input
+//! Only runs of a chat model are requests. A run has the usage as `LangChain` counts it, in its message: the input
 //! includes tokens read and written, whichever service answered. Newer clients repeat it in the run's metadata.
 
 use super::{
@@ -28,7 +28,7 @@ impl LineFormat for LangSmith {
     }
 
     fn line(&mut self, run: &Run<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
-        if !run.run_type.is("llm") {
+        if !run.r#type.is("llm") {
             return Ok(());
         }
         let outputs = run.outputs.0.as_ref();
@@ -37,7 +37,7 @@ impl LineFormat for LangSmith {
         let usage = message
             .and_then(|message| message.usage_metadata.0)
             .or(outputs.and_then(|outputs| outputs.usage_metadata.0))
-            .or(metadata.and_then(|metadata| metadata.usage_metadata.0))
+            .or(metadata.and_then(|metadata| metadata.usage.0))
             .unwrap_or_default();
         let (prompt, output) = (usage.prompt()?, usage.output()?);
         let answer = message.and_then(|message| message.response_metadata.0.as_ref());
@@ -132,7 +132,8 @@ lenient! {
     pub(super) struct Run<'a> {
         id: Text<'a>,
         trace_id: Text<'a>,
-        run_type: Text<'a>,
+        #[serde(rename = "run_type")]
+        r#type: Text<'a>,
         start_time: Text<'a>,
         end_time: Text<'a>,
         outputs: Shape<Outputs<'a>>,
@@ -149,7 +150,7 @@ lenient! {
         message: Shape<Message<'a>>,
     }
 
-    /// Message, or what holds one as LangChain serialises it.
+    /// Message, or what holds one as `LangChain` serialises it.
     struct Message<'a> {
         kwargs: Shape<Box<Message<'a>>>,
         usage_metadata: Shape<UsageMetadata>,
@@ -173,7 +174,8 @@ lenient! {
         session_id: Text<'a>,
         thread_id: Text<'a>,
         conversation_id: Text<'a>,
-        usage_metadata: Shape<UsageMetadata>,
+        #[serde(rename = "usage_metadata")]
+        usage: Shape<UsageMetadata>,
     }
 
     #[derive(Clone, Copy)]

@@ -16,12 +16,11 @@ pub(crate) fn as_records(text: &str, model: Option<&str>) -> Option<String> {
     if let Ok(object) = serde_json::from_str::<Object>(text) {
         return record(object);
     }
-    let records: Option<Vec<String>> = match serde_json::from_str::<Vec<Object>>(text) {
-        Ok(list) => list.into_iter().map(record).collect(),
-        Err(_) => {
-            let lines = text.lines().filter(|line| !line.trim().is_empty());
-            lines.map(|line| record(serde_json::from_str(line).ok()?)).collect()
-        }
+    let records: Option<Vec<String>> = if let Ok(list) = serde_json::from_str::<Vec<Object>>(text) {
+        list.into_iter().map(record).collect()
+    } else {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        lines.map(|line| record(serde_json::from_str(line).ok()?)).collect()
     };
     records.filter(|records| !records.is_empty()).map(|records| records.join("\n"))
 }

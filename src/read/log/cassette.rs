@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::exchange::{ANSWERED, Envelope, Exchange, asks_model};
 use super::moment::Moment;
 use super::rows::{RowFormat, read_document};
+#[cfg(feature = "yaml")]
 use super::yaml::as_json;
 use super::{Log, LogFormat, LogReader};
 use crate::base::{ByKey, Millis};
@@ -27,6 +28,16 @@ const BEGINNING: usize = 4_096;
 /// Format of cassettes.
 pub(super) struct Cassette;
 
+/// Refuses YAML.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "yaml"))]
+fn as_json(_: &str) -> Result<String, Rejected> {
+    let refusal = "this build does not read YAML: build cachesim with --features yaml";
+    Err((Kind::UnreadableFile, refusal))
+}
+
 impl LogFormat for Cassette {
     fn recognises(&self, first: &FirstObject<'_>) -> bool {
         let exchanges = LISTS.iter().filter_map(|path| first.first_of(path[0]));
@@ -34,6 +45,9 @@ impl LogFormat for Cassette {
     }
 
     fn begins(&self, bytes: &[u8]) -> bool {
+        if bytes.starts_with(b"{") {
+            return false;
+        }
         let beginning = bytes.get(..BEGINNING).unwrap_or(bytes);
         let is_list = |line: &[u8]| {
             let name = line.trim_ascii_end().strip_suffix(b":");
@@ -140,7 +154,7 @@ lenient! {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "yaml"))]
 mod tests {
     use super::*;
     use crate::base::Tokens;

@@ -52,7 +52,9 @@ impl LogFormat for Har {
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
-        read_document::<Self>(open, options, &[&ENTRIES], |_| None)
+        read_document::<Self>(open, options, &[&ENTRIES], |_| {
+            Err((Kind::NotJson, "the file is left out"))
+        })
     }
 }
 

@@ -27,6 +27,7 @@ mod spend;
 mod spend_parquet;
 mod spend_row;
 mod spend_table;
+#[cfg(feature = "yaml")]
 mod yaml;
 
 use std::sync::Arc;

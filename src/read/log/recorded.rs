@@ -17,15 +17,19 @@ pub(super) struct Recorded;
 
 impl LogFormat for Recorded {
     fn recognises(&self, first: &FirstObject<'_>) -> bool {
-        let is_answered = || first.has("usage") || first.has("response");
-        // The wrapper of a claude-trace log has a body, and bodies of the Messages API alone have this field.
-        let is_wrapper =
-            || first.has("request.body") || first.text("request.anthropic_version").is_some();
-        if !first.has("request") || !is_answered() || is_wrapper() {
+        let Some(body) = first.json("request").filter(|body| body.starts_with('{')) else {
+            return false;
+        };
+        // Nearly all are of the Messages API, and need not be parsed to be known.
+        let has = |sign: &str| memchr::memmem::find(body.as_bytes(), sign.as_bytes()).is_some();
+        if has("\"max_tokens\"") && (has("\"claude-") || has("\"anthropic_version\"")) {
             return false;
         }
-        let body = first.json("request").and_then(|body| serde_json::from_str(body).ok());
-        body.is_some_and(|body| other_api(&body).is_some())
+        let is_answered = first.has("usage") || first.has("response");
+        // The wrapper of a claude-trace log has a body.
+        let is_wrapper = || first.has("request.body");
+        let is_other = || serde_json::from_str(body).is_ok_and(|body| other_api(&body).is_some());
+        is_answered && !is_wrapper() && is_other()
     }
 
     fn file(&self) -> &'static str {

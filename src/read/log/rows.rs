@@ -66,21 +66,28 @@ pub(super) fn read_log<F: RowFormat>(open: &mut OpenSource, options: &CaptureOpt
     reader.log.finish(open, extent)
 }
 
-/// Reads a log that is one document to its end: the rows of the lists at these paths. A text that is no JSON becomes it
-/// by `as_json`.
+/// Reads a log that is one document to its end: the rows of the list at one of these paths. A text that is no JSON
+/// becomes it by `as_json`.
 pub(super) fn read_document<F: RowFormat>(
     open: &mut OpenSource,
     options: &CaptureOptions,
     paths: &[&[&str]],
-    as_json: fn(&str) -> Option<String>,
+    as_json: fn(&str) -> Result<String, Rejected>,
 ) -> Log {
     let label = Arc::clone(&open.label);
     let mut reader = RowReader::<F>::new(LogReader::new(open, &label, options));
     let mut diagnostics = Diagnostics::default();
     let document = Document::read(open, &mut diagnostics);
     let text = document.text(open, &mut diagnostics);
-    let converted = if text.starts_with('{') { None } else { as_json(text) };
-    let text = converted.as_deref().unwrap_or(text);
+    let converted = (!text.starts_with('{')).then(|| as_json(text));
+    let text = match &converted {
+        None => text,
+        Some(Ok(json)) => json,
+        Some(Err((kind, detail))) => {
+            reader.log.reject(*kind, 1, *detail);
+            ""
+        }
+    };
     // Of several lists a file has one.
     let is_there = |path: &&&[&str]| path.iter().all(|name| text.contains(name));
     if let Some(path) = paths.iter().find(is_there) {

@@ -3,17 +3,28 @@
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
+use crate::read::agent::Rejected;
+use crate::read::input::Kind;
+
 /// Deepest nesting that is read, as in JSON.
 const DEEPEST: usize = 127;
 
-/// JSON of the first document of a text, or `None` if it is not YAML, or has aliases.
-pub(super) fn as_json(text: &str) -> Option<String> {
+/// JSON of the first document of a text.
+///
+/// # Errors
+/// The text is not YAML, or has aliases.
+pub(super) fn as_json(text: &str) -> Result<String, Rejected> {
+    let damaged = (Kind::NotJson, "nor YAML without aliases; the file is left out");
+    document(text).map(|document| document.to_string()).ok_or(damaged)
+}
+
+fn document(text: &str) -> Option<Value> {
     let mut events =
         Parser::new_from_str(text).map_while(|event| event.ok().map(|(event, _)| event));
     let first = events.find(|event| {
         !matches!(event, Event::Nothing | Event::StreamStart | Event::DocumentStart(_))
     });
-    Some(value(first?, &mut events, 0)?.to_string())
+    value(first?, &mut events, 0)
 }
 
 fn value<'t>(
@@ -67,13 +78,13 @@ mod tests {
     fn documents_are_those_of_json() {
         let text = "---\na:\n- b: 'x: 1'\n  c: 200\n- ~\n- {d: [e, \"2\"]}\n";
         let expected = json!({"a": [{"b": "x: 1", "c": 200}, null, {"d": ["e", "2"]}]});
-        assert_eq!(as_json(text), Some(expected.to_string()));
+        assert_eq!(document(text), Some(expected));
     }
 
     #[test]
     fn aliases_and_deep_nesting_are_refused() {
-        assert_eq!(as_json("a: &x [1]\nb: *x\n"), None);
-        assert_eq!(as_json(&"[".repeat(10_000)), None);
-        assert_eq!(as_json("a: [1"), None);
+        assert_eq!(document("a: &x [1]\nb: *x\n"), None);
+        assert_eq!(document(&"[".repeat(10_000)), None);
+        assert_eq!(document("a: [1"), None);
     }
 }

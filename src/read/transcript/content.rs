@@ -188,8 +188,8 @@ fn result_size(content: &RawValue) -> TextSize {
     TextSize::of_bytes(bytes).with_characters(texts.map(|text| characters(text.get())).sum())
 }
 
-/// Bytes that are counted together: each sum fits into a byte, so that sixteen are added at a time.
-const STEP: usize = 240;
+/// Bytes that are counted together: each sum fits into a byte, so that sixteen are added at a time, in pairs.
+const STEP: usize = 7 * 32;
 
 /// Beginning of a code, and two backslashes: prepared once, as most results are short.
 static CODE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(br"\u"));

@@ -111,7 +111,7 @@ shapes! {
              cacheReadInputTokens cacheCreationInputTokens cachedPromptTokens";
     }
 
-    /// Run of LangSmith, and what it holds.
+    /// Run of `LangSmith`, and what it holds.
     pub(super) static RUN = "run of LangSmith" {
         Identifier: "id trace_id session_id thread_id conversation_id";
         Word: "run_type";

@@ -43,10 +43,10 @@ impl Figures {
         if let Some(own) = anthropic.0 {
             let usage = own.usage.0.unwrap_or_default();
             let figures = Self {
-                input: usage.input_tokens.or(self.input),
-                output: usage.output_tokens.or(self.output),
-                read: usage.cache_read_input_tokens.or(own.read).or(self.read),
-                written: usage.cache_creation_input_tokens.or(own.written).or(self.written),
+                input: usage.input.or(self.input),
+                output: usage.output.or(self.output),
+                read: usage.read.or(own.read).or(self.read),
+                written: usage.written.or(own.written).or(self.written),
                 reasoning: self.reasoning,
             };
             return (figures, true);
@@ -135,10 +135,14 @@ lenient! {
     }
 
     struct MessagesUsage {
-        input_tokens: Count,
-        output_tokens: Count,
-        cache_read_input_tokens: Count,
-        cache_creation_input_tokens: Count,
+        #[serde(rename = "input_tokens")]
+        input: Count,
+        #[serde(rename = "output_tokens")]
+        output: Count,
+        #[serde(rename = "cache_read_input_tokens")]
+        read: Count,
+        #[serde(rename = "cache_creation_input_tokens")]
+        written: Count,
     }
 
     struct OfOpenAi {

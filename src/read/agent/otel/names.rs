@@ -3,7 +3,7 @@
 /// Operation of a span.
 pub(crate) const OPERATION: &[&str] = &["gen_ai.operation.name", "llm.request.type"];
 
-/// Kind of a span under the conventions of OpenInference, and the operation of one of Vercel's AI SDK.
+/// Kind of a span under the conventions of `OpenInference`, and the operation of one of Vercel's AI SDK.
 pub(crate) const KIND: &[&str] = &["openinference.span.kind"];
 pub(crate) const SDK_OPERATION: &[&str] = &["ai.operationId"];
 
