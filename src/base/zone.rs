@@ -64,6 +64,9 @@ impl Zone {
     }
 
     fn formatted(&self, at: Millis, form: &str) -> String {
+        if at == Millis::UNTIMED {
+            return "unknown".to_owned();
+        }
         self.zoned(at).map_or_else(|| at.to_string(), |at| at.strftime(form).to_string())
     }
 

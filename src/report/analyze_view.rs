@@ -369,7 +369,7 @@ impl Beginnings {
 
     /// Year that all of them have in common, with the hyphen after it.
     fn common_year(&self) -> Option<&str> {
-        let year = self.0.first()?.get(..5)?;
+        let year = self.0.first()?.get(..5).filter(|year| year.ends_with('-'))?;
         self.0.iter().all(|moment| moment.starts_with(year)).then_some(year)
     }
 

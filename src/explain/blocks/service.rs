@@ -57,11 +57,15 @@ impl Service {
     }
 }
 
-/// Requests of each service that were sent until now, in the order of sending.
+/// Requests of each service that were sent until now, in the order of sending. One without a time is in no window.
 pub(super) fn services(history: &History, now: Millis) -> ByKey<Service, Vec<RequestIndex>> {
     let mut services: ByKey<Service, Vec<RequestIndex>> = ByKey::new();
     let all = (0..history.requests.len()).map(RequestIndex::new);
-    for index in all.filter(|index| history.request(*index).start <= now) {
+    let is_sent = |index: &RequestIndex| {
+        let start = history.request(*index).start;
+        start != Millis::UNTIMED && start <= now
+    };
+    for index in all.filter(is_sent) {
         services.entry(Service::of(history, index)).or_default().push(index);
     }
     for requests in services.values_mut() {

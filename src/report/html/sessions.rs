@@ -99,7 +99,7 @@ pub(super) fn first_of(file: &str, files: usize) -> String {
 fn began(view: &PageView<'_>, session: &Session) -> Millis {
     // Requests are in the order of their answers.
     let starts = session.requests.iter().map(|index| view.ledger.history.request(*index).start);
-    starts.min().unwrap_or(Millis::new(0))
+    starts.min().unwrap_or(Millis::UNTIMED)
 }
 
 impl SessionFigures {
