@@ -211,3 +211,44 @@ proptest! {
         prop_assert_eq!(counts(&while_reading), counts(&with_trails));
     }
 }
+
+/// The reads lead the message behind the progress line to the newest one, which hangs off the answer to that message.
+#[test]
+fn a_detour_that_the_reads_contradict_closes_no_circle() {
+    let id = |number: u32| format!("00000000-0000-4000-8000-{number:012}");
+    let line = |number: u32, parent: u32, rest: &str| {
+        let parent = if parent == 0 { "null".to_owned() } else { format!("\"{}\"", id(parent)) };
+        format!(
+            r#"{{"uuid":"{}","parentUuid":{parent},"sessionId":"s","timestamp":"2026-08-03T10:00:0{number}.000Z",{rest}}}"#,
+            id(number)
+        )
+    };
+    let user = |number, parent| {
+        line(number, parent, r#""type":"user","message":{"role":"user","content":"go on"}"#)
+    };
+    let answer = |number: u32, parent, read: u32, written: u32| {
+        let usage = format!(
+            r#""usage":{{"input_tokens":3,"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written},"output_tokens":5}}"#
+        );
+        let message =
+            format!(r#"{{"id":"msg_{number}","model":"claude-opus-4-5-20251101",{usage}}}"#);
+        line(
+            number,
+            parent,
+            &format!(r#""type":"assistant","requestId":"req_{number}","message":{message}"#),
+        )
+    };
+    let lines = [
+        user(1, 0),
+        answer(2, 1, 0, 5_000),
+        user(3, 6),
+        line(4, 2, r#""type":"progress","data":{"type":"hook_progress"}"#),
+        user(5, 4),
+        answer(6, 5, 5_000, 3_000),
+        answer(7, 6, 8_000, 100),
+    ];
+    let sources = vec![Source::in_memory("session.jsonl", lines.join("\n").as_bytes())];
+    let discovered = Discovered { sources, ..Discovered::default() };
+    let history = read(discovered, ReadOptions::default(), |_| ());
+    assert_eq!(history.requests.len(), 3);
+}

@@ -95,6 +95,10 @@ impl Graph {
             self.order = Some(parents_first(entries, &mut self.links, file, diagnostics));
         }
         let follows_reads = self.has_behind_progress && self.follow_reads(entries, gathered);
+        // The newest message may be behind the one that is to continue it.
+        if is_changed && follows_reads {
+            self.order = Some(parents_first(entries, &mut self.links, file, diagnostics));
+        }
         !is_changed && !follows_reads
     }
 
