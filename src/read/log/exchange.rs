@@ -152,7 +152,6 @@ impl LogReader<'_> {
     pub(super) fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<(), Rejected> {
         let Exchange { line, url, sent, answer, ref envelope, finished } = *exchange;
         self.file.line = line;
-        let start = envelope.sent.unwrap_or_else(|| self.file.untimed());
         // Bedrock and Google Cloud take the model from the address.
         let of_address = || model_of(path_of(url?));
         if !exchange.is_of_other_api()
@@ -160,7 +159,8 @@ impl LogReader<'_> {
         {
             let model = body.model().is_none().then(of_address).flatten();
             let model = envelope.model.or(model.as_deref());
-            let envelope = Envelope { sent: Some(start), model, ..*envelope };
+            let sent = Some(envelope.sent.unwrap_or_else(|| self.file.untimed()));
+            let envelope = Envelope { sent, model, ..*envelope };
             self.capture((line, url), &body, &envelope, &Answered::Sent(answer));
             return Ok(());
         }
@@ -181,6 +181,8 @@ impl LogReader<'_> {
         // The id of the answer, or else that of the request, makes a copy of the file count once.
         let identity = answer.id.as_deref().or(envelope.request);
         let usage = billed.usage.clone();
+        // Of a request that is left out nothing is said of its time.
+        let start = envelope.sent.unwrap_or_else(|| self.file.untimed());
         let times = (start, finished.unwrap_or(start));
         let request = AgentRequest {
             identity: identity.map(|id| EntryId::of(&format!("exchange:{id}"))),
