@@ -9,12 +9,14 @@ use serde_json::{Value, json};
 use super::{assert_valid, schema, validator};
 use crate::common::{files, project, shared, stdout};
 
-/// The records of a file that are captures or bundles.
+/// The records of a file that are captures of the Messages API or bundles.
 fn records(path: &Path) -> Vec<(&'static str, Value)> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     let named = |record: Value| {
-        let is_capture = record["request"]["messages"].is_array();
+        let request = &record["request"];
+        let has_model = request["model"].is_string() || request["anthropic_version"].is_string();
+        let is_capture = has_model && request["messages"].is_array();
         let is_bundle = record["prompt"]["messages"].is_array();
         let name = if is_capture { Some("capture") } else { is_bundle.then_some("bundle") };
         Some((name?, record))
