@@ -21,6 +21,14 @@ pub struct Charge {
     pub cost: Picodollars,
 }
 
+impl Charge {
+    /// Charge of tokens at a price.
+    pub(super) fn of(tokens: u64, rate: Picodollars) -> Self {
+        let tokens = Tokens(tokens);
+        Self { tokens, cost: rate.times(tokens) }
+    }
+}
+
 /// Effort of carrying content in prompts.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carrying {
@@ -39,6 +47,11 @@ pub struct Carrying {
 }
 
 impl Carrying {
+    pub(super) fn new(requests: u64, priced: u64, charges: [Charge; CLASSES]) -> Self {
+        let [read, write_1h, write_5m, input] = charges;
+        Self { requests, priced, read, write_1h, write_5m, input }
+    }
+
     /// All tokens that were sent.
     pub fn tokens(&self) -> Tokens {
         self.charges().map(|charge| charge.tokens).sum()
@@ -75,7 +88,59 @@ impl Carrying {
 }
 
 /// Number of classes of tokens, which are numbered by their order in a prompt.
-const CLASSES: usize = 4;
+pub(super) const CLASSES: usize = 4;
+
+/// Tokens of one class in a prompt.
+pub(super) struct ClassRange {
+    pub(super) class: usize,
+    /// Price of a token.
+    pub(super) rate: Picodollars,
+    /// Segment that the range begins in, with the number of its tokens from there on.
+    pub(super) first: Option<(SegmentId, u64)>,
+    /// Segments that are whole: those behind one, up to another.
+    pub(super) whole: Option<(Option<SegmentId>, SegmentId)>,
+    /// Segment that the range ends in, if it is another one, with the number of its tokens until there.
+    pub(super) last: Option<(SegmentId, u64)>,
+}
+
+/// Ranges of the classes in a prompt that ends with `leaf` and was charged as `split` says.
+pub(super) fn class_ranges(
+    tree: &SegmentTree,
+    leaf: SegmentId,
+    split: &PromptSplit,
+    rates: Option<&Rates>,
+) -> impl Iterator<Item = ClassRange> {
+    let of = |price: fn(&Rates) -> Picodollars| rates.map_or(Picodollars::ZERO, price);
+    let classes: [_; CLASSES] = [
+        (split.read, of(|rates| rates.cache_read)),
+        (split.write_1h, of(|rates| rates.cache_write_1h)),
+        (split.write_5m, of(|rates| rates.cache_write_5m)),
+        (split.input, of(|rates| rates.input)),
+    ];
+    let mut from = 0;
+    classes.into_iter().enumerate().filter_map(move |(class, (tokens, rate))| {
+        let until = from + tokens.0;
+        let start = std::mem::replace(&mut from, until);
+        (start < until).then(|| class_range(tree, leaf, (start, until), (class, rate)))
+    })
+}
+
+fn class_range(
+    tree: &SegmentTree,
+    leaf: SegmentId,
+    (from, until): (u64, u64),
+    (class, rate): (usize, Picodollars),
+) -> ClassRange {
+    let leaf = Some(leaf);
+    let before = tree.beginning_before(leaf, from);
+    // A class may begin or end inside of a segment. The segments between are whole.
+    let first = before.map(|id| (id, tree.segment(id).end.min(until).saturating_sub(from)));
+    let (end, whole_end) = (tree.beginning_before(leaf, until), tree.ending_by(leaf, until));
+    let whole = whole_end.filter(|_| tree.is_behind(whole_end, before));
+    let last = end.filter(|_| end != before && end != whole_end);
+    let last = last.map(|id| (id, until - tree.segment(id).start));
+    ClassRange { class, rate, first, whole: whole.map(|end| (before, end)), last }
+}
 
 /// Number of times that whole segments were carried, as a difference: added at the last segment of a
 /// run, and subtracted at the one before the run.
@@ -98,88 +163,35 @@ impl Note {
     }
 }
 
-/// Sums of the cost of a tree's prompts, for one part of a session after another.
+/// Sums of the cost of a tree's prompts.
 pub(super) struct Carrier<'a> {
-    pub(super) tree: &'a SegmentTree,
+    tree: &'a SegmentTree,
     notes: Vec<Note>,
     /// Carried parts of segments with the end of a class inside.
     parts: Vec<[Charge; CLASSES]>,
-    /// Last segments of the prompts since the sums were taken.
-    leaves: Vec<SegmentId>,
-    is_carried: Vec<bool>,
 }
 
 impl<'a> Carrier<'a> {
     pub(super) fn new(tree: &'a SegmentTree) -> Self {
         let segments = tree.segments.len();
-        Self {
-            tree,
-            notes: vec![Note::default(); segments],
-            parts: vec![<[Charge; CLASSES]>::default(); segments],
-            leaves: Vec::new(),
-            is_carried: vec![false; segments],
-        }
+        let parts = vec![<[Charge; CLASSES]>::default(); segments];
+        Self { tree, notes: vec![Note::default(); segments], parts }
     }
 
-    /// Carries a prompt that ends with `last` and was charged as `split` says.
-    pub(super) fn carry(
-        &mut self,
-        last: Option<SegmentId>,
-        split: &PromptSplit,
-        rates: Option<&Rates>,
-    ) {
-        let Some(leaf) = last else { return };
-        self.leaves.push(leaf);
+    /// Carries a prompt that ends with `leaf` and was charged as `split` says.
+    pub(super) fn carry(&mut self, leaf: SegmentId, split: &PromptSplit, rates: Option<&Rates>) {
         self.notes[leaf.0].requests += 1;
         self.notes[leaf.0].priced += i64::from(rates.is_some());
-        let of = |price: fn(&Rates) -> Picodollars| rates.map_or(Picodollars::ZERO, price);
-        let classes = [
-            (split.read, of(|rates| rates.cache_read)),
-            (split.write_1h, of(|rates| rates.cache_write_1h)),
-            (split.write_5m, of(|rates| rates.cache_write_5m)),
-            (split.input, of(|rates| rates.input)),
-        ];
-        let mut from = 0;
-        for (class, (tokens, rate)) in classes.into_iter().enumerate() {
-            let until = from + tokens.0;
-            self.carry_range(last, (from, until), class, rate);
-            from = until;
-        }
-    }
-
-    /// Carries the tokens between two positions of a prompt.
-    fn carry_range(
-        &mut self,
-        last: Option<SegmentId>,
-        (from, until): (u64, u64),
-        class: usize,
-        rate: Picodollars,
-    ) {
-        if from == until {
-            return;
-        }
-        let tree = self.tree;
-        let before = tree.beginning_before(last, from);
-        // A class may begin or end inside of a segment. The segments between are whole.
-        let first_part =
-            before.map_or(0, |id| tree.segment(id).end.min(until)).saturating_sub(from);
-        self.carry_part(before, first_part, class, rate);
-        let end = tree.beginning_before(last, until);
-        let whole_end = tree.ending_by(last, until);
-        if tree.is_behind(whole_end, before) {
-            self.note(whole_end, 1, class, rate);
-            self.note(before, -1, class, rate);
-        }
-        if end != before && end != whole_end {
-            let start = end.map_or(until, |id| tree.segment(id).start);
-            self.carry_part(end, until - start, class, rate);
-        }
-    }
-
-    fn carry_part(&mut self, id: Option<SegmentId>, tokens: u64, class: usize, rate: Picodollars) {
-        if let Some(id) = id {
-            let tokens = Tokens(tokens);
-            self.parts[id.0][class] += Charge { tokens, cost: rate.times(tokens) };
+        for ClassRange { class, rate, first, whole, last } in
+            class_ranges(self.tree, leaf, split, rates)
+        {
+            for (id, tokens) in first.into_iter().chain(last) {
+                self.parts[id.0][class] += Charge::of(tokens, rate);
+            }
+            if let Some((before, end)) = whole {
+                self.note(Some(end), 1, class, rate);
+                self.note(before, -1, class, rate);
+            }
         }
     }
 
@@ -191,32 +203,17 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Effort of carrying each segment since the last call, in the order of the tree. Segments of no prompt are not
-    /// visited: a session of many parts takes time in the contents of each part's prompts.
-    pub(super) fn take(&mut self) -> Vec<(SegmentId, Carrying)> {
-        let mut segments: Vec<SegmentId> = Vec::new();
-        for leaf in std::mem::take(&mut self.leaves) {
-            let path = self.tree.path(Some(leaf)).take_while(|id| !self.is_carried[id.0]);
-            let new = segments.len();
-            segments.extend(path);
-            for id in &segments[new..] {
-                self.is_carried[id.0] = true;
-            }
-        }
-        segments.sort_unstable();
-        let mut carried = Vec::with_capacity(segments.len());
+    /// Effort of carrying each segment, in the order of the tree.
+    pub(super) fn finish(mut self) -> Vec<Carrying> {
+        let mut carried = vec![Carrying::default(); self.notes.len()];
         // Children come after their parents, so each note is complete once it is passed on.
-        for id in segments.into_iter().rev() {
-            let segment = self.tree.segment(id);
-            let note = std::mem::take(&mut self.notes[id.0]);
+        for (place, segment) in self.tree.segments.iter().enumerate().rev() {
+            let note = self.notes[place];
             if let Some(parent) = segment.parent {
                 self.notes[parent.0].add(&note);
             }
-            self.is_carried[id.0] = false;
-            let parts = std::mem::take(&mut self.parts[id.0]);
-            carried.push((id, carrying(segment.tokens(), &note, parts)));
+            carried[place] = carrying(segment.tokens(), &note, self.parts[place]);
         }
-        carried.reverse();
         carried
     }
 }
@@ -231,9 +228,7 @@ fn carrying(tokens: u64, note: &Note, parts: [Charge; CLASSES]) -> Carrying {
             cost: Picodollars(i128::from(tokens) * note.rates[class]),
         };
     }
-    let [read, write_1h, write_5m, input] = charges;
-    let (requests, priced) = (count(note.requests), count(note.priced));
-    Carrying { requests, priced, read, write_1h, write_5m, input }
+    Carrying::new(count(note.requests), count(note.priced), charges)
 }
 
 #[cfg(test)]
@@ -274,10 +269,10 @@ mod tests {
         let branch = add(second, 30);
         let mut carrier = Carrier::new(&tree);
         // 0–120 read, 120–160 for an hour, 160–165 for five minutes, 165–170 in full.
-        carrier.carry(third, &split(120, 40, 5, 5), Some(&RATES));
+        carrier.carry(third.expect("a segment"), &split(120, 40, 5, 5), Some(&RATES));
         // 0–150 read, 150–180 for an hour.
-        carrier.carry(branch, &split(150, 30, 0, 0), None);
-        let carried: Vec<Carrying> = carrier.take().into_iter().map(|(_, one)| one).collect();
+        carrier.carry(branch.expect("a segment"), &split(150, 30, 0, 0), None);
+        let carried = carrier.finish();
         let tokens = |of: &Carrying| {
             [of.read, of.write_1h, of.write_5m, of.input].map(|charge| charge.tokens.0)
         };
@@ -290,13 +285,5 @@ mod tests {
         assert_eq!(carried[3].cost(), None);
         let all: Picodollars = carried.iter().map(Carrying::priced_cost).sum();
         assert_eq!(all, Picodollars(120 + 40 * 20 + 5 * 12 + 5 * 10));
-        // Taken sums are gone; the branch is in no prompt.
-        assert_eq!(carrier.take(), []);
-        carrier.carry(third, &split(170, 0, 0, 0), Some(&RATES));
-        let again = carrier.take();
-        assert_eq!(
-            again.iter().map(|(id, one)| (id.0, one.read.tokens.0)).collect::<Vec<_>>(),
-            [(0, 100), (1, 50), (2, 20)]
-        );
     }
 }

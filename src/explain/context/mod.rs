@@ -23,6 +23,7 @@ mod carry;
 mod changes;
 mod growth;
 mod segment;
+mod walk;
 mod window;
 
 pub use carry::{Carrying, Charge};
@@ -37,12 +38,15 @@ use derive_more::AddAssign;
 use growth::Growth;
 use rustc_hash::{FxHashMap, FxHashSet};
 use segment::{Item, ItemId, SegmentId, SegmentTree};
+use walk::Walk;
 
 use crate::base::{Basis, ByKey, Order as _, Picodollars, Symbol, Tokens, side_by_side};
+use crate::read::input::PromptSplit;
 use crate::requests::content::Ratios;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
+use crate::simulate::pricing::Rates;
 
 /// Contents that a session's requests carried.
 #[derive(Clone, Debug)]
@@ -189,8 +193,11 @@ impl<'a> Sources<'a> {
         let mut tree = SegmentTree::default();
         let last_of = self.prompts(&mut tree, session);
         let mut carrier = Carrier::new(&tree);
-        let mut items = self.carried(session.id, &mut carrier, &last_of, &session.requests);
-        let Contents { bill, kinds } = self.contents(&items, &session.requests);
+        for (last, split, rates) in self.charged(&last_of, &session.requests) {
+            carrier.carry(last, split, rates);
+        }
+        let mut items = items(session.id, &tree, &carrier.finish());
+        let Contents { bill, kinds } = self.contents(by_kind(&items), &session.requests);
         // The other kinds came in on no line that an item could be named by.
         items.retain(|item| item.kind.has_places());
         most_expensive(&mut items, top);
@@ -201,10 +208,10 @@ impl<'a> Sources<'a> {
     fn parts_of(&self, session: &Session, divisions: &[Division]) -> Vec<ByKey<usize, Contents>> {
         let mut tree = SegmentTree::default();
         let last_of = self.prompts(&mut tree, session);
-        let mut carrier = Carrier::new(&tree);
+        let mut walk = Walk::new(&tree);
         let mut contents = |requests: &Vec<RequestIndex>| {
-            let items = self.carried(session.id, &mut carrier, &last_of, requests);
-            self.contents(&items, requests)
+            let kinds = walk.part(self.charged(&last_of, requests));
+            self.contents(sum_of_kinds(kinds.into_iter()), requests)
         };
         let parts = |division: &Division| {
             let mut parts: ByKey<usize, Vec<RequestIndex>> = ByKey::new();
@@ -218,26 +225,22 @@ impl<'a> Sources<'a> {
         divisions.iter().map(parts).collect()
     }
 
-    /// Effort of each item over some of a session's requests.
-    fn carried(
-        &self,
-        session: Symbol,
-        carrier: &mut Carrier<'_>,
-        last_of: &LastSegments,
-        requests: &[RequestIndex],
-    ) -> Vec<CarriedItem> {
-        for index in requests {
-            if let Some(usage) = &self.ledger.history.request(*index).usage {
-                let last = last_of.get(index).copied().flatten();
-                carrier.carry(last, &usage.prompt, self.ledger.rates_of(*index));
-            }
-        }
-        items(session, carrier.tree, &carrier.take())
+    /// Prompts of some of a session's requests that have any contents: each with its last segment, its usage and its
+    /// prices.
+    fn charged<'s>(
+        &'s self,
+        last_of: &'s LastSegments,
+        requests: &'s [RequestIndex],
+    ) -> impl Iterator<Item = (SegmentId, &'s PromptSplit, Option<&'s Rates>)> {
+        requests.iter().filter_map(|index| {
+            let usage = self.ledger.history.request(*index).usage.as_ref()?;
+            let last = last_of.get(index).copied().flatten()?;
+            Some((last, &usage.prompt, self.ledger.rates_of(*index)))
+        })
     }
 
     /// Contents of these requests in all.
-    fn contents(&self, items: &[CarriedItem], requests: &[RequestIndex]) -> Contents {
-        let kinds = by_kind(items);
+    fn contents(&self, kinds: Vec<KindTotals>, requests: &[RequestIndex]) -> Contents {
         let mut bill = Bill::beside_prompts(self.ledger, self.column, requests);
         for kind in &kinds {
             // Its requests are among those already counted.
@@ -286,14 +289,12 @@ impl<'a> Sources<'a> {
 }
 
 /// Effort of each item, over all its carried segments, in the order of the tree.
-fn items(
-    session: Symbol,
-    tree: &SegmentTree,
-    carried: &[(SegmentId, Carrying)],
-) -> Vec<CarriedItem> {
+fn items(session: Symbol, tree: &SegmentTree, carried: &[Carrying]) -> Vec<CarriedItem> {
     let mut items: FxHashMap<ItemId, CarriedItem> = FxHashMap::default();
-    for (id, carried) in carried {
-        let segment = tree.segment(*id);
+    for (segment, carried) in tree.segments.iter().zip(carried) {
+        if carried.requests == 0 {
+            continue;
+        }
         let new = || {
             let Item { kind, file, line } = tree.items[segment.item.0];
             let (tokens, carried) = (Tokens::ZERO, Carrying::default());

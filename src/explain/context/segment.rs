@@ -35,7 +35,7 @@ pub(super) struct Segment {
     pub(super) end: u64,
     pub(super) basis: Basis,
     /// Number of segments before it.
-    depth: usize,
+    pub(super) depth: usize,
     /// Segment further up; for the root, itself.
     jump: SegmentId,
 }
