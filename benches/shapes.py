@@ -335,6 +335,8 @@ def commands(shape):
         "breaks": ["breaks"],
         "compare": ["compare", "--strategy", STRATEGIES],
         "context": ["context"],
+        "blocks": ["blocks"],
+        "part": ["fleet", "part", "--domain", "all"],
         "advise": ["advise"],
         "report": ["report"],
         "verify": ["verify"],
@@ -365,9 +367,10 @@ def write(folder, shapes, base):
 
 
 def arguments(command, path, output):
-    """A command line, without the program. `redact` writes a folder, all others a file."""
+    """A command line, without the program. `redact` and `fleet part` write a folder, all others a file."""
     jobs = [] if command[0] in ("redact", "place") else ["--jobs", "1"]
-    return [*command, str(path), *jobs, "-q", "-o", f"{output}/out.svg" if command[0] == "chart" else f"{output}/out"]
+    out = {"chart": ["-q", "-o", f"{output}/out.svg"], "fleet": ["--root", str(path), "--out", f"{output}/out"]}
+    return [*command, str(path), *jobs, *out.get(command[0], ["-q", "-o", f"{output}/out"])]
 
 
 def measure(binary, command, path, runs):
@@ -379,7 +382,7 @@ def measure(binary, command, path, runs):
                 binary,
                 [binary, *arguments(command, path, folder)],
                 {"CACHESIM_NO_CONFIG": "1", "HOME": "/nonexistent"},
-                file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)],
+                file_actions=[(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)],
             )
             _, status, usage = os.wait4(child, 0)
         best = min(best[0], usage.ru_utime), min(best[1], usage.ru_maxrss / 1024)

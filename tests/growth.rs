@@ -7,8 +7,10 @@
 //! What it sees: bytes allocated in all, which most work shows in, and the peak of bytes held. A loop that
 //! allocates nothing shows in neither, so `valgrind` counts instructions as well, where it is installed: those of
 //! `lint` on captures, whose rules compare parts of prompts with each other; of all commands and shapes under
-//! `CACHESIM_GROWTH=all`, which takes far longer. What it cannot see: memory outside of the allocator (stacks,
-//! mapped files), and growth that begins beyond the sizes tried.
+//! `CACHESIM_GROWTH=all`, which takes far longer. `CACHESIM_GROWTH=large` counts the bytes of all commands and shapes
+//! at 8,000, 32,000 and 64,000 elements, and the instructions of those that grew once at a quarter of these sizes.
+//! What it cannot see: memory outside of the allocator (stacks, mapped files), and growth that begins beyond the sizes
+//! tried.
 //!
 //! What is missing is counted by `tests`, with all else that is.
 //!
@@ -38,12 +40,21 @@ const BASE: &str = "512";
 /// Where instructions are counted, which takes fifty times as long.
 const STEPPED_BASE: &str = "100";
 
+/// The same two of large sizes.
+const LARGE_BASES: [&str; 2] = ["8000", "2000"];
+
+/// Commands whose work grew faster than their input at such sizes once.
+const ONCE_GREW: [&str; 3] = ["advise", "blocks", "part"];
+
 /// The sizes tried, as places in the list of a case: 1, 4 and 8 times the base.
 const SIZES: [usize; 3] = [0, 2, 3];
 
 /// How much more instructions 8 times the size may take over the smallest than 4 times the size does. Of work that
 /// grows like n^1.2 that is (8^1.2 − 1) / (4^1.2 − 1); of n it is 2.33, of n^1.5 3.1, and of n² 4.2.
 const MOST_STEPS: f64 = 2.59;
+
+/// The same at large sizes, of n^1.1: what is the same for every size counts for nothing there.
+const MOST_STEPS_LARGE: f64 = 2.46;
 
 /// The same of bytes allocated, where one buffer that doubles once more is a step.
 const MOST_BYTES: f64 = 3.1;
@@ -92,7 +103,8 @@ fn count_allocations(file: &Path) -> ExitCode {
 fn try_all() -> ExitCode {
     let filters: Vec<String> = env::args().skip(1).filter(|one| !one.starts_with('-')).collect();
     let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
-    let written = [BASE, STEPPED_BASE].into_iter().zip(&folders);
+    let bases = if is_asked("large") { LARGE_BASES } else { [BASE, STEPPED_BASE] };
+    let written = bases.into_iter().zip(&folders);
     let written: Option<Vec<_>> =
         written.map(|(base, folder)| cases(folder.path(), base)).collect();
     let Some([counted, stepped]) = written.and_then(|both| <[Vec<Case>; 2]>::try_from(both).ok())
@@ -130,6 +142,11 @@ fn try_all() -> ExitCode {
     ExitCode::from(u8::from(!faults.is_empty()))
 }
 
+/// Whether `CACHESIM_GROWTH` asks for more than every run tries.
+fn is_asked(what: &str) -> bool {
+    env::var("CACHESIM_GROWTH").is_ok_and(|value| value == what)
+}
+
 /// Writes the shapes. `None` where there is no Python.
 fn cases(folder: &Path, base: &str) -> Option<Vec<Case>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/shapes.py");
@@ -150,8 +167,11 @@ impl Case {
     fn is_stepped(&self) -> bool {
         let compares =
             ["edits", "fields", "keys", "markers", "messages", "paragraphs", "system", "tools"];
+        if is_asked("large") {
+            return ONCE_GREW.contains(&self.command.as_str());
+        }
         let is_chosen = self.command == "lint" && compares.contains(&self.shape.as_str());
-        is_chosen || env::var("CACHESIM_GROWTH").is_ok_and(|value| value == "all")
+        is_chosen || is_asked("all")
     }
 
     /// What grows too fast: instructions, or bytes.
@@ -176,6 +196,7 @@ impl What {
     #[allow(clippy::cast_precision_loss)] // counts are far below 2^53
     fn grows_too_fast(self, [small, middle, large]: [u64; 3]) -> bool {
         let (most, large) = match self {
+            Self::Instructions if is_asked("large") => (MOST_STEPS_LARGE, large),
             Self::Instructions => (MOST_STEPS, large),
             Self::BytesAllocated => (MOST_BYTES, large.saturating_sub(BUFFER)),
             Self::BytesAtPeak => return large > MOST_PEAK * middle,
