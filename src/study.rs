@@ -160,7 +160,7 @@ impl Study {
             return Err(StudyError::NoRequest);
         }
         history.zone = zone;
-        let has_others = !history.of_agents.is_empty();
+        let has_others = !history.sent_elsewhere().is_empty();
         let prices = if has_others { prices.naming_providers() } else { prices };
         settle_lifetimes(&mut history, &prices);
         let (selection, (steps, trace)) = rayon::join(

@@ -154,7 +154,7 @@ pub(super) fn write_part(
     let domain = Some(key.domain.as_str());
     let [of_ledger, of_breaks] = described.map(RowEncoding::Parquet);
     let (mut inapplicable, mut compared) = (ByKey::new(), 0);
-    let elsewhere = run.map_or(0, |run| run.study.history.of_agents.len() as u64);
+    let elsewhere = run.map_or(0, |run| run.study.history.sent_elsewhere().len() as u64);
     let ledger = write_file(folder, key.ledger(), |out| {
         let mut file = LedgerFile::new(of_ledger, true, out)?;
         let rows = match run {

@@ -6,7 +6,7 @@ use super::advice::{changes, place};
 use super::answer_view::{answer_grid, waterfall_grid};
 use super::columns::Columns;
 use super::document::{Document, Grid};
-use super::key_notes::key_notes;
+use super::key_notes::{key_notes, steps_of_services};
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
 use super::session_names::SessionNames;
 use crate::base::by_key::ByKey;
@@ -56,6 +56,9 @@ pub fn breaks_document(
     let is_dropped = advice.is_some_and(|advice| advice.drops_markers);
     headlines(&mut document, breaks.compared, breaks.not_comparable, &summary.total, is_dropped);
     for note in key_notes(history, steps, assumptions) {
+        document.note(note);
+    }
+    if let Some(note) = steps_of_services(history).filter(|_| summary.total.breaks > 0) {
         document.note(note);
     }
     if !summary.by_cause.is_empty() {

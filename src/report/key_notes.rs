@@ -1,12 +1,15 @@
 //! Assumptions about the cache key in words, if the input makes them relevant.
 
+use std::collections::BTreeSet;
+
 use crate::read::capture::AttributionPart;
-use crate::requests::conversation::History;
+use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::Step;
 use crate::simulate::cache::{BetaKey, TtlChange};
+use crate::simulate::provider::{kept_by_service, measured_step};
 use crate::simulate::strategy::Assumptions;
 
-use super::counted;
+use super::{counted, grouped};
 
 /// Assumptions behind the figures of these requests, one sentence each.
 pub(super) fn key_notes(
@@ -23,6 +26,27 @@ pub(super) fn key_notes(
         ttl_change(steps, assumptions.ttl_change),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// Steps in which services without markers keep prompts, which decide what a request could have read.
+pub(super) fn steps_of_services(history: &History) -> Option<String> {
+    let first = history.sent_with_markers().len();
+    let requests = (first..history.requests.len()).map(RequestIndex::new);
+    let of_request = |index| {
+        let step = kept_by_service(history, index)?.step;
+        let model = history.model(index);
+        let known =
+            if measured_step(model).is_some() { "measured" } else { "documented or assumed" };
+        Some(format!("{} tokens for {model} ({known})", grouped(step.0)))
+    };
+    let steps: BTreeSet<String> = requests.filter_map(of_request).collect();
+    let steps = Vec::from_iter(steps).join(", ");
+    (!steps.is_empty()).then(|| {
+        format!(
+            "Services without markers keep whole prompts, in steps: {steps}. A request could have read those of the \
+             prompt before it."
+        )
+    })
 }
 
 fn attribution(history: &History, part: AttributionPart) -> Option<String> {

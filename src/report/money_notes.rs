@@ -100,9 +100,7 @@ pub(super) fn assumed_lifetimes(ledger: &Ledger<'_>, selection: &Selection) -> D
 /// Tokens sent without a record of their writes, which cost more than input.
 pub(super) fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Doubt {
     let sent = |request: &Request, index: RequestIndex| {
-        let recorded = ledger.history.unmarked(index);
-        let is_unknown = recorded.is_some_and(|recorded| !recorded.knows_writes);
-        let usage = request.usage.as_ref().filter(|_| is_unknown);
+        let usage = request.usage.as_ref().filter(|_| !ledger.history.knows_writes(index));
         usage.map_or(Tokens::ZERO, |usage| usage.prompt.input)
     };
     let premium = |rates: &Rates| rates.cache_write_5m.minus(rates.input);

@@ -124,7 +124,7 @@ fn agreements(
     study: &Study,
     providers: &[&'static Provider],
 ) -> Vec<(&'static Provider, RolloutAgreement)> {
-    if study.history.of_agents.is_empty() {
+    if study.history.sent_elsewhere().is_empty() {
         return Vec::new();
     }
     let agreement = |provider| agreement(&study.history, &study.trace, provider);

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use super::case::kept_for;
 use super::readable::Reads;
+use super::rules::outlasting;
 use super::{Candidate, Cause, Confidence, Evidence};
 use crate::base::{Order as _, Tokens, Ttl, duration};
 use crate::read::input::{List, Shape, Text, only_value};
@@ -48,16 +50,18 @@ pub(super) struct CapturedCase<'a> {
 impl CapturedCase<'_> {
     /// Every cause that fits, most certain first.
     pub(super) fn candidates(&self, differences: &[Difference]) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> = [
-            self.scope(),
-            self.expiry(),
-            self.write_not_visible(),
-            self.below_minimum(),
-            self.cleared_by_service(),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let mut candidates: Vec<Candidate> = self.scope().into_iter().collect();
+        if self.history.is_marked(self.index) {
+            let of_markers = [
+                self.expiry(),
+                self.write_not_visible(),
+                self.below_minimum(),
+                self.cleared_by_service(),
+            ];
+            candidates.extend(of_markers.into_iter().flatten());
+        } else {
+            candidates.extend(self.idle());
+        }
         candidates.extend(self.differing(differences));
         candidates.extend(self.lookback());
         // Weak causes do not explain a miss, so the service stays a candidate.
@@ -103,6 +107,13 @@ impl CapturedCase<'_> {
         let end = self.reads.split(self.previous).cached_end();
         let is_over = gap >= ttl.millis() && self.reads.replayed(self.index) < end;
         is_over.then(|| self.candidate(Cause::expiry(ttl), Confidence::High, "timestamp", meaning))
+    }
+
+    /// Pause that outlasts the lifetime of a service without markers.
+    fn idle(&self) -> Option<Candidate> {
+        let gap = self.steps[self.index.get()].gap?;
+        let (confidence, meaning) = outlasting(gap, kept_for(self.history, self.index)?)?;
+        Some(self.candidate(Cause::IdleTooLong, confidence, "timestamp", meaning))
     }
 
     fn write_not_visible(&self) -> Option<Candidate> {
@@ -217,12 +228,22 @@ impl CapturedCase<'_> {
     }
 
     fn server_side(&self) -> Candidate {
-        let is_alive = self.steps[self.index.get()].predecessor_ttl.is_some();
-        let meaning = "inside the TTL, and the whole prefix came back byte for byte";
+        let step = &self.steps[self.index.get()];
+        let kept_for = kept_for(self.history, self.index);
+        let is_kept = step.gap.zip(kept_for).is_some_and(|(gap, kept_for)| gap * 2 < kept_for);
+        let (is_alive, meaning) = if self.history.is_marked(self.index) {
+            let meaning = "inside the TTL, and the whole prefix came back byte for byte";
+            (step.predecessor_ttl.is_some(), meaning)
+        } else {
+            (is_kept, "soon after the request before, and the whole prefix came back byte for byte")
+        };
         if is_alive {
             self.candidate(Cause::LikelyServerSide, Confidence::Medium, "usage", meaning)
         } else {
-            let meaning = "the request before had no marker";
+            let meaning = match kept_for {
+                Some(_) => "the whole prefix came back byte for byte",
+                None => "the request before had no marker",
+            };
             self.candidate(Cause::Unknown, Confidence::Low, "request", meaning)
         }
     }

@@ -295,9 +295,9 @@ impl<'a> Case<'a> {
 }
 
 /// Lifetime of the entries of a request without markers, in milliseconds, if its rules are known.
-fn kept_for(history: &History, index: RequestIndex) -> Option<i64> {
-    history.unmarked(index)?;
-    Some(expectation(history, index).ok()?.rules.lifetime())
+pub(super) fn kept_for(history: &History, index: RequestIndex) -> Option<i64> {
+    let is_elsewhere = !history.is_marked(index);
+    is_elsewhere.then(|| Some(expectation(history, index).ok()?.rules.lifetime())).flatten()
 }
 
 /// Every sign of a change before the messages.

@@ -15,7 +15,7 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::difference::{Difference, differences};
 use crate::requests::prompt::{LARGE_MISS, NOISE, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
-use crate::simulate::provider::expectation;
+use crate::simulate::provider::{expectation, kept_by_service};
 
 /// Number of requests that a thread looks at in a row.
 const SIDE_BY_SIDE: usize = 1_024;
@@ -247,10 +247,19 @@ impl Finder<'_> {
     }
 
     /// Tokens that a request could have read: the read and write of the previous one, less the tokens that
-    /// the service has deleted since, which are no loss.
+    /// the service has deleted since, which are no loss. Of a service without markers it is all of the previous prompt,
+    /// in its steps, if that may have come back.
     fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
-        let deleted = self.steps[index.get()].deleted;
-        let end = self.reads.split(previous).cached_end().saturating_sub(deleted);
+        let step = &self.steps[index.get()];
+        let end = self.reads.split(previous).cached_end().saturating_sub(step.deleted);
+        let history = self.reads.history();
+        if !history.is_marked(index) {
+            let [before, after] = [previous, index].map(|index| history.request(index));
+            let comes_back = before.model == after.model && !step.is_rewritten;
+            let read = self.reads.split(index).read;
+            let kept = kept_by_service(history, previous).filter(|_| comes_back);
+            return kept.map_or(end, |kept| kept.missed_by(read).max(end));
+        }
         self.captured(index, previous).map_or(end, |case| case.expected(&self.entries, end))
     }
 
@@ -263,7 +272,9 @@ impl Finder<'_> {
         let before = |index: &RequestIndex| history.request(*index).predecessor;
         let mut chain = std::iter::successors(Some(previous), before).take(LONGEST_WALK);
         let own = chain.find(|earlier| model(*earlier) == model(index));
-        own.map_or(expected, |own| self.reads.split(own).cached_end().min(expected))
+        let cached = |own| self.reads.split(own).cached_end();
+        let kept = |own| kept_by_service(history, own).map_or(Tokens::ZERO, |kept| kept.tokens);
+        own.map_or(expected, |own| cached(own).max(kept(own)).min(expected))
     }
 
     fn captured(&self, index: RequestIndex, previous: RequestIndex) -> Option<CapturedCase<'_>> {

@@ -209,7 +209,7 @@ impl MarkerSlot {
 /// messages.
 fn slots(trace: &Trace<'_>) -> ByKey<String, MarkerSlot> {
     let mut slots: ByKey<String, MarkerSlot> = ByKey::new();
-    for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
+    for index in trace.marked().filter(|index| !trace.is_refused(*index)) {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
         let mut before = trace.read(index);
         for marker in trace.markers(index) {

@@ -20,7 +20,7 @@ const FEWEST_REQUESTS: usize = 2;
 /// Findings about the requests of each scope and model.
 pub(super) fn against_the_record(trace: &Trace<'_>) -> Vec<Finding> {
     let mut groups: ByKey<(Symbol, Symbol), Vec<RequestIndex>> = ByKey::new();
-    for index in trace.indices().filter(|index| split(trace, *index).is_some()) {
+    for index in trace.marked().filter(|index| split(trace, *index).is_some()) {
         let wire = trace.wire(index);
         groups.entry((wire.scope, wire.model)).or_default().push(index);
     }

@@ -1,5 +1,7 @@
 //! Run of all rules over all captured requests, on a simulated trace.
 
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::counterfactual::price_markers;
@@ -26,6 +28,7 @@ use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::{BetaKey, LOOKBACK, Lookback, Outcome, Policy, effective, simulate};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::{Billing, Rates};
+use crate::simulate::provider::kept_by_service;
 
 /// Finds the causes of unstable prefixes in captured requests, most expensive first. Only requests
 /// of the selection are reported. The cache is simulated over all requests.
@@ -57,7 +60,8 @@ pub fn lint(
                 && trace.is_in_reach(index)
         };
         // What an altered step left out of reach is lost through it, and is in its price.
-        findings.extend(request_markers(&trace, index).into_iter().filter(|one| !is_followed(one)));
+        let of_markers = trace.is_marked(index).then(|| request_markers(&trace, index));
+        findings.extend(of_markers.into_iter().flatten().filter(|one| !is_followed(one)));
         findings.extend(changes);
         findings.extend(idle_edits(&trace, index));
         findings.extend(nested_fork(&trace, index));
@@ -118,7 +122,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let is_fork = request.is_fork_of(trace.history.request(predecessor));
     let lost = lost(trace, predecessor, index, &views, is_fork);
     // Tokens that were lost without any difference were lost for lack of a marker.
-    if findings.is_empty() && lost > Tokens::ZERO {
+    if findings.is_empty() && lost > Tokens::ZERO && trace.is_marked(index) {
         findings.extend(marker_missing(trace, index, last));
     }
     // Only the first difference has a price, since everything after it was lost through it.
@@ -127,7 +131,9 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let first = rest.next().map(|first| first.priced(lost, price));
     let mut findings: Vec<Finding> = first.into_iter().chain(rest).collect();
     // Added after the pricing, so that it never takes the price of a difference.
-    findings.extend(invalidated_thinking(trace.history, index, &views));
+    if trace.is_marked(index) {
+        findings.extend(invalidated_thinking(trace.history, index, &views));
+    }
     if is_fork {
         findings = findings.into_iter().map(Finding::of_fork).collect();
     }
@@ -306,7 +312,8 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
 /// Captured requests with their simulated outcomes.
 pub(super) struct Trace<'a> {
     pub(super) history: &'a History,
-    prompts: &'a PromptTrace,
+    /// Prompts; those to services without markers have one at their ends, as such a service keeps all of them.
+    prompts: Cow<'a, PromptTrace>,
     ledger: &'a Ledger<'a>,
     outcomes: &'a [Outcome],
     unlimited: Vec<Outcome>,
@@ -324,16 +331,49 @@ impl<'a> Trace<'a> {
         policy: &Policy,
     ) -> Self {
         let history = ledger.history;
-        Self {
+        let mut trace = Self {
             history,
-            prompts,
+            prompts: Cow::Borrowed(prompts),
             ledger,
             outcomes,
             unlimited: simulate(prompts, &Policy { lookback: Lookback::Unlimited, ..*policy }),
             policy: *policy,
             first: history.of_transcripts().len(),
             first_node: prompts.nodes.len() - history.captured.tree.nodes.len(),
+        };
+        let elsewhere = trace.indices().filter(|index| !trace.is_marked(*index));
+        // Of all lifetimes five minutes are the shortest that any service documents.
+        let ends = elsewhere.map(|index| {
+            let end = Marker { ttl: Some(Ttl::FiveMinutes), ..trace.last_block(index) };
+            (index, vec![end])
+        });
+        let ends: FxHashMap<RequestIndex, Vec<Marker>> = ends.collect();
+        if !ends.is_empty() {
+            trace.prompts = Cow::Owned(trace.marked_as(&ends));
         }
+        trace
+    }
+
+    /// Prompts with other markers of some requests.
+    fn marked_as(&self, other: &FxHashMap<RequestIndex, Vec<Marker>>) -> PromptTrace {
+        let mut trace = self.prompts.clone().into_owned();
+        for index in self.indices() {
+            let Some(markers) = other.get(&index) else { continue };
+            let start = trace.markers.len();
+            trace.markers.extend(markers);
+            trace.prompts[index.get()].markers = start..trace.markers.len();
+        }
+        trace
+    }
+
+    /// Returns true if a request was sent under the rules of markers.
+    pub(super) fn is_marked(&self, index: RequestIndex) -> bool {
+        self.history.is_marked(index)
+    }
+
+    /// Captured requests that were sent under the rules of markers, in the order of sending.
+    pub(super) fn marked(&self) -> impl Iterator<Item = RequestIndex> + use<> {
+        (self.first..self.history.sent_with_markers().len()).map(RequestIndex::new)
     }
 
     /// Captured requests, in the order of sending.
@@ -349,7 +389,7 @@ impl<'a> Trace<'a> {
         &self.history.captured.requests[index.get() - self.first]
     }
 
-    pub(super) fn prompt(&self, index: RequestIndex) -> &'a Prompt {
+    pub(super) fn prompt(&self, index: RequestIndex) -> &Prompt {
         &self.prompts.prompts[index.get()]
     }
 
@@ -373,7 +413,12 @@ impl<'a> Trace<'a> {
     /// End of what a request left in the cache by the rules, or by its record if that has less.
     fn cached_end(&self, index: RequestIndex) -> Option<Tokens> {
         let end = self.last_marker(index)?.end;
-        Some(self.recorded(index).map_or(end, |split| end.min(split.cached_end())))
+        let recorded = self.recorded(index);
+        let kept = recorded.and_then(|split| {
+            let of_service = || Some(kept_by_service(self.history, index)?.tokens);
+            if self.is_marked(index) { Some(split.cached_end()) } else { of_service() }
+        });
+        Some(kept.map_or(end, |kept| end.min(kept)))
     }
 
     /// Outcome with an unlimited lookback.
@@ -386,18 +431,11 @@ impl<'a> Trace<'a> {
         &self,
         other: &FxHashMap<RequestIndex, Vec<Marker>>,
     ) -> Vec<Outcome> {
-        let mut trace = self.prompts.clone();
-        for index in self.indices() {
-            let Some(markers) = other.get(&index) else { continue };
-            let start = trace.markers.len();
-            trace.markers.extend(markers);
-            trace.prompts[index.get()].markers = start..trace.markers.len();
-        }
-        simulate(&trace, &self.policy)
+        simulate(&self.marked_as(other), &self.policy)
     }
 
     /// Markers of a request as it was sent.
-    pub(super) fn sent_markers(&self, index: RequestIndex) -> &'a [Marker] {
+    pub(super) fn sent_markers(&self, index: RequestIndex) -> &[Marker] {
         self.prompts.markers_of(self.prompt(index))
     }
 
@@ -439,19 +477,19 @@ impl<'a> Trace<'a> {
     }
 
     /// Markers of a request, one for each block, over prefixes of at least `minimum`.
-    fn markers_from(&self, index: RequestIndex, minimum: Tokens) -> Vec<&'a Marker> {
+    fn markers_from(&self, index: RequestIndex, minimum: Tokens) -> Vec<&Marker> {
         let sent = self.sent_markers(index).iter();
         let sent = sent.filter_map(|marker| Some((marker, marker.ttl?))).collect();
         effective(sent, minimum).into_iter().map(|(marker, _)| marker).collect()
     }
 
     /// Markers of a request, one for each block.
-    pub(super) fn markers(&self, index: RequestIndex) -> Vec<&'a Marker> {
+    pub(super) fn markers(&self, index: RequestIndex) -> Vec<&Marker> {
         self.markers_from(index, Tokens::ZERO)
     }
 
     /// Markers that take effect: markers over a long enough prefix, of a request that is not refused.
-    pub(super) fn effective(&self, index: RequestIndex) -> Vec<&'a Marker> {
+    pub(super) fn effective(&self, index: RequestIndex) -> Vec<&Marker> {
         if self.is_refused(index) {
             return Vec::new();
         }
@@ -459,7 +497,7 @@ impl<'a> Trace<'a> {
     }
 
     /// Last marker that takes effect.
-    pub(super) fn last_marker(&self, index: RequestIndex) -> Option<&'a Marker> {
+    pub(super) fn last_marker(&self, index: RequestIndex) -> Option<&Marker> {
         self.effective(index).last().copied()
     }
 

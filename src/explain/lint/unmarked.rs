@@ -27,7 +27,7 @@ struct Unmarked {
 /// Findings of sessions whose prompts come again unread, joined. Conversations in `missed` have findings of their own.
 pub(super) fn unmarked(trace: &Trace<'_>, missed: &FxHashSet<ConversationKey>) -> Option<Finding> {
     let mut sessions: ByKey<ConversationKey, Unmarked> = ByKey::new();
-    for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
+    for index in trace.marked().filter(|index| !trace.is_refused(*index)) {
         let own = trace.conversation(index);
         if !missed.contains(&own) {
             sessions.entry(own).or_default().add(trace, index);

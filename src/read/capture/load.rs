@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::attribution::{AttributionKey, Host};
-use super::parse::{ParsedRequests, RequestParser, WireRequest};
+use super::parse::{Elsewhere, ParsedRequests, RequestParser, WireRequest};
 use super::size::TokenCounting;
 use super::tree::WireTree;
 use crate::base::{Client, Models, ProjectNaming, Symbols};
@@ -122,11 +122,17 @@ impl<'a> RecordReader<'a> {
         Self(RequestParser::new(label, options))
     }
 
-    /// Reads a record of a request that was sent to an address. Returns true if it can be
-    /// used.
-    pub(in crate::read) fn record(&mut self, record: &str, line: u64, url: Option<&str>) -> bool {
+    /// Reads a record of a request that was sent to an address, under the rules of markers unless it is one of those
+    /// `elsewhere`. Returns true if it can be used.
+    pub(in crate::read) fn record(
+        &mut self,
+        record: &str,
+        (line, url): (u64, Option<&str>),
+        elsewhere: Option<Elsewhere>,
+    ) -> bool {
         let before = self.0.count();
         self.0.sent_to(url.map_or(Host::Unknown, Host::of_url));
+        self.0.answered_by(elsewhere);
         self.0.text(record, line);
         self.0.count() > before
     }

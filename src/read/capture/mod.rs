@@ -39,7 +39,7 @@ pub(super) use load::RecordReader;
 pub use load::{BlockParts, CaptureOptions, Captures};
 pub(crate) use load::{load_bundles, load_captures};
 pub(crate) use other_fields::feature_names;
-pub use parse::{AttributionPart, WireRequest};
+pub use parse::{AttributionPart, Elsewhere, WireRequest};
 pub(crate) use parse::{FORK_TAG, MESSAGES_ENDPOINTS};
 pub(super) use parse::{is_messages_endpoint, session_of_user};
 pub(crate) use record::BETA_HEADER;

@@ -85,6 +85,17 @@ pub struct WireRequest {
     pub refusal: Option<Refusal>,
     /// Usage that the answer reports, if it is known.
     pub usage: Option<Usage>,
+    /// Facts of a request to a service without markers; `None` if it was sent under their rules.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// Facts of a captured request to a service whose caches need no markers. It has usage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// True if written tokens are reported. If not, they are counted in the input.
+    pub knows_writes: bool,
+    /// True if the answer had reasoning.
+    pub has_reasoning: bool,
 }
 
 /// Role of an attribution line in the key.
@@ -147,7 +158,7 @@ has_symbols!(WireRequest {
     request, message, session, agent, scope, model, betas, other_fields, answer_fields
 } beside {
     line, lost_before, start, response_started, leaf, markers, deleted, idle_edits, attribution,
-    likeness, fork_messages, asked_tier, refusal, usage
+    likeness, fork_messages, asked_tier, refusal, usage, elsewhere
 });
 
 /// Times, ids and usage of a request, whatever the format.
@@ -169,18 +180,26 @@ pub(super) struct RequestParser<'a> {
     model: (String, Facts),
     /// Destination of the requests whose records do not say.
     host: Host,
+    /// Facts of the next requests if they were sent to a service without markers.
+    elsewhere: Option<Elsewhere>,
     parsed: ParsedRequests,
 }
 
 impl<'a> RequestParser<'a> {
     pub(super) fn new(file: &'a Arc<str>, options: &'a CaptureOptions) -> Self {
         let model = (String::new(), options.models.facts(""));
-        Self { file, options, model, host: Host::Unknown, parsed: ParsedRequests::default() }
+        let (host, parsed) = (Host::Unknown, ParsedRequests::default());
+        Self { file, options, model, host, elsewhere: None, parsed }
     }
 
     /// Sets the destination of the next requests.
     pub(super) fn sent_to(&mut self, host: Host) {
         self.host = host;
+    }
+
+    /// Sets the service of the next requests.
+    pub(super) fn answered_by(&mut self, elsewhere: Option<Elsewhere>) {
+        self.elsewhere = elsewhere;
     }
 
     /// Number of requests so far.
@@ -264,12 +283,23 @@ impl<'a> RequestParser<'a> {
             Err(error) => return self.reject_body(error, line),
         };
         let usage = self.usage(envelope.usage, line);
+        // Without usage nothing says what such a service read.
+        if self.elsewhere.is_some() && usage.is_none() {
+            return;
+        }
         let betas = beta_features(envelope.headers, body);
-        let WirePath { leaf, markers, deleted, idle_edits, attribution, likeness, refusal } = path;
+        let WirePath { leaf, mut markers, deleted, idle_edits, attribution, likeness, refusal } =
+            path;
+        let mut refusal = refusal;
         let others = self.options.keeps_bytes.then(|| other_fields(body));
         let of_answer = self.options.keeps_bytes.then(|| answer_fields(body));
         let refuses_fast = body.speed.is("fast") && self.model.1.fast_mode.is_refused(start);
-        let refusal = refusal.or(refuses_fast.then_some(Refusal::NoFastMode));
+        refusal = refusal.or(refuses_fast.then_some(Refusal::NoFastMode));
+        if self.elsewhere.is_some() {
+            // No rule of markers holds there.
+            markers.clear();
+            refusal = None;
+        }
         let symbols = &mut self.parsed.symbols;
         let mut symbol = |text: Option<&str>| {
             text.filter(|text| !text.is_empty()).map(|text| symbols.intern(text))
@@ -298,6 +328,7 @@ impl<'a> RequestParser<'a> {
             answer_fields: of_answer.map(|fields| symbols.intern(&fields)),
             refusal,
             usage,
+            elsewhere: self.elsewhere,
         };
         self.parsed.requests.push(request);
     }

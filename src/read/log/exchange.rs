@@ -8,11 +8,12 @@ use serde_json::value::RawValue;
 
 use super::LogReader;
 use super::billed::Billed;
-use super::other_api::other_api;
-use crate::base::{Client, EntryId, Millis};
-use crate::read::agent::{AgentRequest, Rejected};
+use super::messages_form::in_messages_form;
+use super::other_api::{OtherApi, other_api};
+use crate::base::{Client, EntryId, Millis, Tokens};
+use crate::read::agent::{AgentRequest, Rejected, Vendor};
 use crate::read::answer::{Answer, is_object, usage_events};
-use crate::read::capture::{is_messages_endpoint, session_of_user};
+use crate::read::capture::{Elsewhere, is_messages_endpoint, session_of_user};
 use crate::read::input::{Kind, ServiceTier, Shape, Text, lenient, only_value};
 
 /// Request body that may be one of the Messages API.
@@ -49,6 +50,11 @@ impl<'a> MessagesBody<'a> {
         let session = user.and_then(|user| session_of_user(&user).map(str::to_owned));
         let model = fields.model.map(RawValue::get);
         (is_list && fields.max_tokens.is_some()).then_some(Self { json, model, session })
+    }
+
+    /// Body that was brought into the form of the Messages API.
+    fn in_form(json: &'a str) -> Self {
+        Self { json, model: None, session: None }
     }
 
     /// Model that the body asks for.
@@ -97,14 +103,14 @@ pub(super) struct Envelope<'a> {
     pub(super) is_batch: bool,
 }
 
-/// Endings of addresses of `OpenAI`'s API and of compatible ones, of Bedrock's Converse API, and of Gemini's.
-const OTHER_ENDPOINTS: [&str; 6] = [
-    "/responses",
-    "/chat/completions",
-    "/converse",
-    "/converse-stream",
-    ":generateContent",
-    ":streamGenerateContent",
+/// Endings of addresses of other APIs.
+const OTHER_ENDPOINTS: [(&str, OtherApi); 6] = [
+    ("/responses", OtherApi::Responses),
+    ("/chat/completions", OtherApi::Chat),
+    ("/converse", OtherApi::Converse),
+    ("/converse-stream", OtherApi::Converse),
+    (":generateContent", OtherApi::Gemini),
+    (":streamGenerateContent", OtherApi::Gemini),
 ];
 
 /// Status codes of a successful answer.
@@ -112,9 +118,15 @@ pub(super) const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
 /// Refuses requests to an address that ask no model.
 pub(super) fn asks_model(url: &str, sent: &str) -> Result<(), Rejected> {
-    let is_other = OTHER_ENDPOINTS.iter().any(|end| path_of(url).ends_with(end));
-    let asks = is_other || is_messages_endpoint(url) && MessagesBody::of(sent).is_some();
+    let asks =
+        api_at(url).is_some() || is_messages_endpoint(url) && MessagesBody::of(sent).is_some();
     asks.then_some(()).ok_or((Kind::OtherEndpoint, "no request to a model"))
+}
+
+/// Other API that an address belongs to.
+fn api_at(url: &str) -> Option<OtherApi> {
+    let at = OTHER_ENDPOINTS.iter().find(|(end, _)| path_of(url).ends_with(end));
+    at.map(|(_, api)| *api)
 }
 
 /// Exchange with a model's service, as a log has it.
@@ -134,33 +146,36 @@ pub(super) struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Returns true if the request is not one to the Messages API: by its address, or else by its body.
-    fn is_of_other_api(&self) -> bool {
-        match self.url {
-            Some(url) => !is_messages_endpoint(url),
-            None => serde_json::from_str(self.sent).is_ok_and(|body| other_api(&body).is_some()),
-        }
+    /// Returns true if the request is one to the Messages API by its address, and the other API that it is for otherwise:
+    /// by its address, or else by its body.
+    fn api(&self) -> (bool, Option<OtherApi>) {
+        let of_body = || other_api(&serde_json::from_str(self.sent).ok()?);
+        let api = match self.url {
+            Some(url) => api_at(url),
+            None => of_body(),
+        };
+        (self.url.map_or(api.is_none(), is_messages_endpoint), api)
     }
 }
 
 impl LogReader<'_> {
-    /// Adds an exchange: one with the Messages API as a capture, any other by the usage of its answer. Without a time it
-    /// keeps its place in the file.
+    /// Adds an exchange: one with the Messages API as a capture, and one with another API whose body is a conversation as
+    /// well, any other by the usage of its answer. Without a time it keeps its place in the file.
     ///
     /// # Errors
     /// The answer has no usage, or an impossible one.
     pub(super) fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<(), Rejected> {
         let Exchange { line, url, sent, answer, ref envelope, finished } = *exchange;
         self.file.line = line;
+        // Of a request that is left out nothing is said of its time.
+        let mut start = || envelope.sent.unwrap_or_else(|| self.file.untimed());
         // Bedrock and Google Cloud take the model from the address.
         let of_address = || model_of(path_of(url?));
-        if !exchange.is_of_other_api()
-            && let Some(body) = MessagesBody::of(sent)
-        {
+        let (is_of_messages, api) = exchange.api();
+        if is_of_messages && let Some(body) = MessagesBody::of(sent) {
             let model = body.model().is_none().then(of_address).flatten();
             let model = envelope.model.or(model.as_deref());
-            let sent = Some(envelope.sent.unwrap_or_else(|| self.file.untimed()));
-            let envelope = Envelope { sent, model, ..*envelope };
+            let envelope = Envelope { sent: Some(start()), model, ..*envelope };
             self.capture((line, url), &body, &envelope, &Answered::Sent(answer));
             return Ok(());
         }
@@ -174,15 +189,31 @@ impl LogReader<'_> {
         let asked = asked.unwrap_or_default();
         let named = [answer.model.as_deref(), envelope.model, asked.model()];
         let model = named.into_iter().flatten().next().map(str::to_owned).or_else(of_address);
+        let session = envelope.session.or(asked.conversation());
+        let start = start();
+        let is_claude = model.as_deref().map(Vendor::of) == Some(Vendor::Anthropic);
+        // No rule can be applied to a request of Claude's of which nothing tells the writes.
+        let form = api.filter(|_| !is_claude || billed.knows_writes);
+        let form = form.and_then(|api| in_messages_form(api, sent));
+        if let Some(form) = form.filter(|_| model.is_some()) {
+            let model = model.as_deref();
+            let envelope = Envelope { sent: Some(start), session, model, ..*envelope };
+            let usage = billed.as_of_messages();
+            let answered = Answered::Told(answer.id.as_deref(), &usage);
+            let record = record(&MessagesBody::in_form(&form), &envelope, &answered);
+            let elsewhere = (!is_claude).then_some(Elsewhere {
+                knows_writes: billed.knows_writes,
+                has_reasoning: billed.reasoning > Tokens::ZERO,
+            });
+            self.captures.record(&record, (line, url), elsewhere);
+            return Ok(());
+        }
         let model = self.file.model(&Text(model.map(Into::into)));
         let mut symbol = |text: Option<&str>| text.map(|text| self.file.symbols.intern(text));
-        let session = envelope.session.or(asked.conversation());
         let [session, message] = [session, answer.id.as_deref()].map(&mut symbol);
         // The id of the answer, or else that of the request, makes a copy of the file count once.
         let identity = answer.id.as_deref().or(envelope.request);
         let usage = billed.usage.clone();
-        // Of a request that is left out nothing is said of its time.
-        let start = envelope.sent.unwrap_or_else(|| self.file.untimed());
         let times = (start, finished.unwrap_or(start));
         let request = AgentRequest {
             identity: identity.map(|id| EntryId::of(&format!("exchange:{id}"))),

@@ -12,6 +12,7 @@ mod exchange;
 mod har;
 mod helicone;
 mod invocations;
+mod messages_form;
 mod moment;
 mod other_api;
 #[cfg(feature = "fleet")]
@@ -172,7 +173,7 @@ impl<'a> LogReader<'a> {
         envelope: &Envelope<'_>,
         answer: &Answered<'_>,
     ) -> bool {
-        self.captures.record(&record(body, envelope, answer), line, url)
+        self.captures.record(&record(body, envelope, answer), (line, url), None)
     }
 
     /// Adds a request with known usage. Without a session its predecessor is unknown.

@@ -28,8 +28,17 @@ pub struct CapturedPrompts {
     pub counting: TokenCounting,
     /// Tree of all prefixes.
     pub tree: WireTree,
-    /// Captured requests, in the order of the history's.
+    /// Captured requests, in the order of the history's: those to services without markers come last.
     pub requests: Vec<WireRequest>,
+    /// Number of those to services without markers.
+    pub elsewhere: usize,
+}
+
+impl CapturedPrompts {
+    /// Requests that were sent under the rules of markers.
+    pub fn marked(&self) -> &[WireRequest] {
+        &self.requests[..self.requests.len() - self.elsewhere]
+    }
 }
 
 /// Fields that are equal if a request was captured twice.
@@ -227,14 +236,17 @@ impl History {
             placed.extend(self.take_over(file, &own_session));
             own_sessions.insert(own_session);
         }
+        let is_elsewhere = |placed: &Placed| placed.request.elsewhere.is_some();
         placed.order_by(|one, other| {
-            let key = |placed: &Placed| (placed.request.start, placed.file, placed.request.line);
+            let key =
+                |one: &Placed| (is_elsewhere(one), one.request.start, one.file, one.request.line);
             key(one).cmp(&key(other))
         });
         let served = Served::of(self);
         let mut known: FxHashSet<Identity> = FxHashSet::default();
         let mut answered: FxHashMap<Symbol, usize> = FxHashMap::default();
-        let mut chains = Chains::default();
+        // A request comes after the one that it continues, and those to services without markers come last.
+        let [mut marked, mut elsewhere] = [(); 2].map(|()| Chains::default());
         for one in placed {
             // A transcript has the request as well.
             if served.find(one.request.message, one.request.request).is_some() {
@@ -258,12 +270,23 @@ impl History {
                 continue;
             }
             let index = RequestIndex::new(self.requests.len());
+            let chains = if is_elsewhere(&one) { &mut elsewhere } else { &mut marked };
             let predecessor = chains.go_on(&self.captured.tree, session, request, index);
             let has_hole = self.follows_damage(&one, predecessor);
-            self.requests.push(request_of(&one, predecessor, has_hole));
+            self.captured.elsewhere += usize::from(is_elsewhere(&one));
+            let vendor = self.vendor_of(&one.request);
+            self.requests.push(Request { vendor, ..request_of(&one, predecessor, has_hole) });
             self.captured.requests.push(one.request);
         }
         self.grant_lifetimes();
+    }
+
+    /// Vendor under whose rules a request was sent.
+    fn vendor_of(&self, request: &WireRequest) -> Vendor {
+        match request.elsewhere {
+            None => Vendor::Anthropic,
+            Some(_) => Vendor::of(self.symbols.text(request.model)),
+        }
     }
 
     /// Returns true if a request may be missing between this one and the one before it: a line of its file is
@@ -357,7 +380,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         output_is_lower_bound: false,
         ends_turn: false,
         answer: Answer::default(),
-        has_thinking: false,
+        has_thinking: captured.elsewhere.is_some_and(|elsewhere| elsewhere.has_reasoning),
         came_at_once: false,
         has_text: false,
         answer_positions: 0,

@@ -208,7 +208,7 @@ pub struct Answer {
 }
 
 /// All requests of the input, once: first those of transcripts in the order in which they were sent, then the
-/// captured ones in theirs, then those of other agents.
+/// captured ones in theirs (those to services without markers after all others), then those of other agents.
 ///
 /// (The bytes of a transcript's prompt are not known, and agents have prompts of their own, so that no two of
 /// the three share a prefix.)
@@ -262,12 +262,18 @@ impl History {
     /// Requests of Claude Code's transcripts, whose usage is known but not their prompts.
     pub fn of_transcripts(&self) -> &[Request] {
         // `requests` is in three parts: of transcripts, captured, of other agents.
-        &self.requests[..self.sent_with_markers().len() - self.captured.requests.len()]
+        let others = self.captured.requests.len() + self.of_agents.len();
+        &self.requests[..self.requests.len() - others]
     }
 
-    /// Requests of transcripts and captures, whose caches have markers.
+    /// Requests of transcripts and captures whose caches have markers.
     pub fn sent_with_markers(&self) -> &[Request] {
-        &self.requests[..self.requests.len() - self.of_agents.len()]
+        &self.requests[..self.requests.len() - self.of_agents.len() - self.captured.elsewhere]
+    }
+
+    /// Requests to services without markers, captured ones first. They have usage.
+    pub fn sent_elsewhere(&self) -> &[Request] {
+        &self.requests[self.sent_with_markers().len()..]
     }
 
     /// Returns true if a request was sent under the rules of markers, which can be simulated.
@@ -277,7 +283,7 @@ impl History {
 
     /// Returns true if the prompt of a request is known.
     pub fn is_captured(&self, index: RequestIndex) -> bool {
-        (self.of_transcripts().len()..self.sent_with_markers().len()).contains(&index.get())
+        self.wire(index).is_some()
     }
 
     /// Returns true if there are captured prompts, with sizes in bytes instead of tokens.
@@ -295,9 +301,17 @@ impl History {
         self.wire(index).map_or_else(PriceTier::default, |wire| wire.asked_tier)
     }
 
-    /// Record of a request that was sent without markers.
-    pub fn unmarked(&self, index: RequestIndex) -> Option<&AgentRequest> {
-        self.of_agents.get(index.get().checked_sub(self.sent_with_markers().len())?)
+    /// Record of another agent's request.
+    pub fn of_agent(&self, index: RequestIndex) -> Option<&AgentRequest> {
+        let first = self.requests.len() - self.of_agents.len();
+        self.of_agents.get(index.get().checked_sub(first)?)
+    }
+
+    /// Returns true if the record of a request tells what it wrote.
+    pub fn knows_writes(&self, index: RequestIndex) -> bool {
+        let elsewhere = self.wire(index).and_then(|wire| wire.elsewhere);
+        self.of_agent(index).is_none_or(|recorded| recorded.knows_writes)
+            && elsewhere.is_none_or(|elsewhere| elsewhere.knows_writes)
     }
 
     /// Number of requests, including those in sums.

@@ -51,7 +51,7 @@ pub(super) fn latches<'a>(history: &'a History, steps: &[Step]) -> Vec<Latches<'
         let betas = conversation.betas.iter().copied().collect::<Vec<_>>().join(",");
         Latches { settings: conversation.settings.clone(), betas, beside: (id, beside) }
     };
-    history.captured.requests.iter().zip(&steps[first..]).map(&mut latches_of).collect()
+    history.captured.marked().iter().zip(&steps[first..]).map(&mut latches_of).collect()
 }
 
 impl<'a> Conversation<'a> {
@@ -131,7 +131,7 @@ impl Attributions {
         let mut first = FxHashMap::default();
         if !blocks.is_empty() {
             let sent = &history.sent_with_markers()[history.of_transcripts().len()..];
-            for (request, wire) in sent.iter().zip(&history.captured.requests) {
+            for (request, wire) in sent.iter().zip(history.captured.marked()) {
                 if first.contains_key(&request.session) {
                     continue;
                 }

@@ -201,14 +201,14 @@ impl<'a> Layouts<'a> {
     }
 
     fn find_static_texts(&mut self) {
-        for number in 0..self.history.captured.requests.len() {
+        for number in 0..self.history.captured.marked().len() {
             let (opening, system) = self.system(number);
             self.static_texts.add(opening, system.into_iter());
         }
     }
 
     fn find_stable_paragraphs(&mut self) {
-        let numbers = 0..self.history.captured.requests.len();
+        let numbers = 0..self.history.captured.marked().len();
         let systems: Vec<_> = numbers.map(|number| self.system(number)).collect();
         self.stable_paragraphs = Some(StableParagraphs::new(&systems, &self.contents));
     }
@@ -216,7 +216,7 @@ impl<'a> Layouts<'a> {
     fn find_reminders(&mut self) {
         let mut reminders = Reminders::default();
         let captured = &self.history.captured;
-        for (number, wire) in captured.requests.iter().enumerate() {
+        for (number, wire) in captured.marked().iter().enumerate() {
             let index = self.index(number);
             let session = self.history.request(index).session;
             let mut blocks: Vec<PromptBlock> = Vec::new();

@@ -50,7 +50,7 @@ pub fn redesign(
         searches: Vec::new(),
     };
     let mut sessions = Sessions::default();
-    for number in 0..history.captured.requests.len() {
+    for number in 0..history.captured.marked().len() {
         let designed = redesign.design(number);
         sessions.add(history.requests[first + number].session, &designed.system);
         redesign.designed.push(designed);
@@ -235,6 +235,12 @@ impl Redesign<'_> {
             let first_marker = markers.len();
             markers.extend(designed.markers);
             prompts.push(Prompt { markers: first_marker..markers.len(), ..designed.prompt });
+        }
+        // No design changes what is sent to services without markers.
+        for prompt in &self.as_sent.prompts[prompts.len()..] {
+            let first_marker = markers.len();
+            markers.extend(self.as_sent.markers_of(prompt));
+            prompts.push(Prompt { markers: first_marker..markers.len(), ..prompt.clone() });
         }
         let searches = self.searches.iter().map(|search| {
             let after = self.first + search.after;

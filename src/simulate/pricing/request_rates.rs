@@ -79,7 +79,7 @@ impl RequestRates {
         tier: impl Fn(RequestIndex) -> PriceTier,
     ) -> Self {
         let mut sizes = prices.sizes();
-        if !history.of_agents.is_empty() {
+        if !history.sent_elsewhere().is_empty() {
             sizes.append(&mut PriceTable::of_providers().sizes());
         }
         let sizes: Vec<Tokens> = sizes.into_iter().collect();

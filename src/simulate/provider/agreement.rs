@@ -118,7 +118,7 @@ pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
 fn recorded_steps(history: &History) -> ByKey<(usize, &str), u64> {
     let mut firsts: ByKey<(usize, &str), u64> = ByKey::new();
     let mut steps: ByKey<(usize, &str), u64> = ByKey::new();
-    for request in &history.requests[history.sent_with_markers().len()..] {
+    for request in history.sent_elsewhere() {
         let read = request.recorded().prompt.read;
         if read == Tokens::ZERO {
             continue;

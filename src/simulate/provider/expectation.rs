@@ -121,11 +121,11 @@ pub struct Service {
 /// # Errors
 /// Returns the reason if nothing is expected of the request.
 pub fn expectation(history: &History, index: RequestIndex) -> Result<Service, NotSimulated> {
-    let recorded = &history.of_agents[index.get() - history.sent_with_markers().len()];
+    let (request, recorded) = (history.request(index), history.of_agent(index));
     let model = history.model(index);
     // Some ids have a route in front of the model's name.
     let name = model.rsplit('/').next().unwrap_or(model);
-    if recorded.sum_of != 1 {
+    if request.sum_of != 1 {
         return Err(NotSimulated::Sum);
     }
     // Claude's cache has markers, and these clients record no writes; without them no rule can be applied.
@@ -135,12 +135,50 @@ pub fn expectation(history: &History, index: RequestIndex) -> Result<Service, No
     if name.starts_with("gemini") {
         return Err(NotSimulated::NoRule);
     }
-    if is_behind_gateway(history, recorded, name) {
+    if recorded.is_some_and(|recorded| is_behind_gateway(history, recorded, name)) {
         return Err(NotSimulated::Gateway);
     }
     let provider = rules_of(name).ok_or(NotSimulated::UnknownModel)?;
-    let rules = spaced(provider.rules, name, recorded.client);
+    let rules = spaced(provider.rules, name, request.client);
     Ok(Service { provider, rules })
+}
+
+/// Part of a request's prompt that its service without markers keeps for the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptPrompt {
+    /// Whole steps of the prompt.
+    pub tokens: Tokens,
+    /// Step.
+    pub step: Tokens,
+}
+
+impl KeptPrompt {
+    /// Kept tokens, if a request that read this many missed more than one step of them: reads mostly lie within a step.
+    pub fn missed_by(self, read: Tokens) -> Tokens {
+        if self.tokens.saturating_sub(read) > self.step { self.tokens } else { Tokens::ZERO }
+    }
+}
+
+/// Part of a request's prompt that its service without markers keeps. `None` if nothing is expected of the request, and for
+/// Codex, whose next prompt may lack the reasoning.
+pub fn kept_by_service(history: &History, index: RequestIndex) -> Option<KeptPrompt> {
+    let request = history.request(index);
+    if history.is_marked(index) || request.client == Client::Codex {
+        return None;
+    }
+    let service = expectation(history, index).ok()?;
+    let counting = service.rules.counting();
+    Some(KeptPrompt { tokens: counting.stored(request.prompt_total()), step: counting.step })
+}
+
+/// Step of a model's reads, if records show another one than its provider documents.
+pub fn measured_step(model: &str) -> Option<Tokens> {
+    spacing(model.rsplit('/').next().unwrap_or(model)).map(|spacing| Tokens(spacing.step))
+}
+
+fn spacing(model: &str) -> Option<&'static Spacing> {
+    let fits = |spacing: &&Spacing| spacing.families.iter().any(|family| model.starts_with(family));
+    SPACINGS.iter().find(fits)
 }
 
 fn is_behind_gateway(history: &History, recorded: &AgentRequest, model: &str) -> bool {
@@ -151,8 +189,7 @@ fn is_behind_gateway(history: &History, recorded: &AgentRequest, model: &str) ->
 
 /// Provider's rules with the steps that a family's reads show.
 fn spaced(mut rules: Rules, model: &str, client: Client) -> Rules {
-    let fits = |spacing: &&Spacing| spacing.families.iter().any(|family| model.starts_with(family));
-    let Some(spacing) = SPACINGS.iter().find(fits) else { return rules };
+    let Some(spacing) = spacing(model) else { return rules };
     let own = spacing.clients.iter().find(|(own, _)| *own == client);
     let Ends { offset, tail } = own.map_or(ends(0, 0), |(_, ends)| *ends);
     let counting = rules.counting_mut();

@@ -22,7 +22,9 @@ mod own_cache;
 mod unmarked;
 
 pub use agreement::{RolloutAgreement, agreement, recorded_step};
-pub use expectation::{NotSimulated, Service, expectation};
+pub use expectation::{
+    KeptPrompt, NotSimulated, Service, expectation, kept_by_service, measured_step,
+};
 pub(crate) use own_cache::{OWN_CACHE, of_own_caches};
 pub(crate) use unmarked::{Unmarked, recorded};
 pub use unmarked::{has_unreported_writes, rules_of};

@@ -7,7 +7,7 @@
 use super::{ALL, Provider, Service, Writes, expectation};
 use crate::base::{Basis, Tokens};
 use crate::read::input::Usage;
-use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::cache::Outcome;
 
@@ -79,8 +79,8 @@ impl<'a> Unmarked<'a> {
             // Prompts of other models do not disturb: entries are found by requests of the same model only.
             let simulated = service.rules.simulate(&prompts, keeps_breaks);
             for place in requests.iter().map(|request| request.get() - self.first) {
-                let reports_writes = self.history.of_agents[place].knows_writes;
-                outcomes[place] = as_reported(simulated[place], reports_writes);
+                let index = RequestIndex::new(self.first + place);
+                outcomes[place] = as_reported(simulated[place], self.history.knows_writes(index));
             }
         }
         outcomes
@@ -97,18 +97,17 @@ impl<'a> Unmarked<'a> {
     }
 
     fn usages(&self) -> impl Iterator<Item = &Usage> {
-        self.history.of_agents.iter().map(|one| &one.usage)
+        self.history.sent_elsewhere().iter().map(Request::recorded)
     }
 }
 
 /// Returns true if a service charged for writes that the record of a request lacks.
 pub fn has_unreported_writes(history: &History, index: RequestIndex) -> bool {
-    let Some(place) = index.get().checked_sub(history.sent_with_markers().len()) else {
-        return false;
+    let is_charged = || {
+        let service = expectation(history, index);
+        service.is_ok_and(|service| service.provider.writes != Writes::Free)
     };
-    let service = expectation(history, index);
-    service.is_ok_and(|service| service.provider.writes != Writes::Free)
-        && !history.of_agents[place].knows_writes
+    !history.is_marked(index) && !history.knows_writes(index) && is_charged()
 }
 
 /// Provider under whose rules a model is served, the first one in output order.

@@ -361,7 +361,7 @@ impl<'a> Drawing<'a> {
         }
         let Material { history, steps, .. } = self.material;
         let tree = &history.captured.tree;
-        let obstacle = if history.captured.requests.is_empty() {
+        let obstacle = if history.captured.marked().is_empty() {
             Obstacle::NoCapturedPrompt
         } else if tree.nodes.iter().any(|node| node.bytes.is_none()) {
             Obstacle::NoPromptBytes

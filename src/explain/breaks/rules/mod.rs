@@ -8,6 +8,8 @@ mod history;
 mod settings;
 mod timing;
 
+pub(super) use timing::outlasting;
+
 use super::case::Case;
 use super::readable::Readable;
 use super::snapshots::{Comparison, FrontPart, compared};

@@ -76,6 +76,15 @@ pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
     {
         return None;
     }
+    let (confidence, meaning) = outlasting(gap, kept_for)?;
+    Some(case.candidate(Cause::IdleTooLong, confidence, "timestamp", meaning))
+}
+
+/// Confidence that a pause outlasted a lifetime on which the service alone decides, both in milliseconds, and its words.
+pub(in crate::explain::breaks) fn outlasting(
+    gap: i64,
+    kept_for: i64,
+) -> Option<(Confidence, String)> {
     let confidence = match gap {
         gap if gap >= kept_for * SURELY_GONE_AFTER => Confidence::High,
         gap if gap >= kept_for => Confidence::Medium,
@@ -87,7 +96,7 @@ pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
         duration(gap),
         duration(kept_for)
     );
-    Some(case.candidate(Cause::IdleTooLong, confidence, "timestamp", meaning))
+    Some((confidence, meaning))
 }
 
 /// Entry that a service without markers did not find, in the middle of a turn and soon after the request
