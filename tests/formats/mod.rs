@@ -6,6 +6,7 @@ mod chains;
 mod configuration;
 mod logs;
 mod novelties;
+mod other_apis;
 mod reading;
 #[cfg(unix)] // servers are started by a shell
 mod recorders;

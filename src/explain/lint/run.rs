@@ -410,15 +410,14 @@ impl<'a> Trace<'a> {
         self.outcome(index).read.max(recorded)
     }
 
-    /// End of what a request left in the cache by the rules, or by its record if that has less.
+    /// End of what a request left in the cache by the rules, or by its record if that has less. `None` if nothing is known of
+    /// the cache of its service.
     fn cached_end(&self, index: RequestIndex) -> Option<Tokens> {
         let end = self.last_marker(index)?.end;
-        let recorded = self.recorded(index);
-        let kept = recorded.and_then(|split| {
-            let of_service = || Some(kept_by_service(self.history, index)?.tokens);
-            if self.is_marked(index) { Some(split.cached_end()) } else { of_service() }
-        });
-        Some(kept.map_or(end, |kept| end.min(kept)))
+        let Some(split) = self.recorded(index) else { return Some(end) };
+        let of_service = || Some(kept_by_service(self.history, index)?.tokens);
+        let kept = if self.is_marked(index) { Some(split.cached_end()) } else { of_service() };
+        Some(end.min(kept?))
     }
 
     /// Outcome with an unlimited lookback.

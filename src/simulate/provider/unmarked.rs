@@ -61,13 +61,13 @@ impl<'a> Unmarked<'a> {
 
     /// Outcomes as recorded.
     pub(crate) fn recorded(&self) -> Vec<Outcome> {
-        self.usages().map(recorded).collect()
+        let usages = self.history.sent_elsewhere().iter().map(Request::recorded);
+        usages.map(recorded).collect()
     }
 
     /// Outcomes without any cache.
     pub(crate) fn uncached(&self) -> Vec<Outcome> {
-        let sent = |usage: &Usage| Outcome { input: usage.prompt.total(), ..Outcome::default() };
-        self.usages().map(sent).collect()
+        self.sizes().map(|(_, input)| Outcome { input, ..Outcome::default() }).collect()
     }
 
     /// Outcomes under the rules that are [expected](expectation()) of the requests, or as recorded
@@ -94,10 +94,6 @@ impl<'a> Unmarked<'a> {
 
     pub(super) fn model(&self, place: usize) -> &str {
         self.history.model(RequestIndex::new(self.first + place))
-    }
-
-    fn usages(&self) -> impl Iterator<Item = &Usage> {
-        self.history.sent_elsewhere().iter().map(Request::recorded)
     }
 }
 
