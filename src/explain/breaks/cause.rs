@@ -17,7 +17,7 @@ words! {
         /// The entry was for an hour, and older.
         TtlExpired1h = "ttl_expired_1h", "an entry for an hour expired";
         /// The service keeps entries for a time of its own, and the pause was longer.
-        IdleTooLong = "idle_too_long", "a pause longer than the service keeps entries";
+        IdleTooLong = "idle_too_long", "the pause outlasted the entries";
         /// Another model, which has caches of its own.
         ModelChanged = "model_changed", "another model";
         /// Another effort.
