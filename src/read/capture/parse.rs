@@ -96,6 +96,8 @@ pub struct Elsewhere {
     pub knows_writes: bool,
     /// True if the answer had reasoning.
     pub has_reasoning: bool,
+    /// Tier at which it was billed.
+    pub tier: PriceTier,
 }
 
 /// Role of an attribution line in the key.
@@ -282,7 +284,10 @@ impl<'a> RequestParser<'a> {
             Ok(path) => path,
             Err(error) => return self.reject_body(error, line),
         };
-        let usage = self.usage(envelope.usage, line);
+        let mut usage = self.usage(envelope.usage, line);
+        if let Some((usage, elsewhere)) = usage.as_mut().zip(self.elsewhere) {
+            usage.tier = elsewhere.tier;
+        }
         // Without usage nothing says what such a service read.
         if self.elsewhere.is_some() && usage.is_none() {
             return;

@@ -146,8 +146,8 @@ pub(super) struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Returns true if the request is one to the Messages API by its address, and the other API that it is for otherwise:
-    /// by its address, or else by its body.
+    /// Whether the request is one to the Messages API, and the other API that it is one to: by its address, or else by
+    /// its body.
     fn api(&self) -> (bool, Option<OtherApi>) {
         let of_body = || other_api(&serde_json::from_str(self.sent).ok()?);
         let api = match self.url {
@@ -159,8 +159,8 @@ impl Exchange<'_> {
 }
 
 impl LogReader<'_> {
-    /// Adds an exchange: one with the Messages API as a capture, and one with another API whose body is a conversation as
-    /// well, any other by the usage of its answer. Without a time it keeps its place in the file.
+    /// Adds an exchange: as a capture if its body is a conversation, any other by the usage of its answer. Without a time
+    /// it keeps its place in the file.
     ///
     /// # Errors
     /// The answer has no usage, or an impossible one.
@@ -204,6 +204,7 @@ impl LogReader<'_> {
             let elsewhere = (!is_claude).then_some(Elsewhere {
                 knows_writes: billed.knows_writes,
                 has_reasoning: billed.reasoning > Tokens::ZERO,
+                tier: billed.usage.tier,
             });
             self.captures.record(&record, (line, url), elsewhere);
             return Ok(());
