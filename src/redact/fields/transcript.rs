@@ -67,7 +67,7 @@ shapes! {
         Spoken: "text";
         Content: "content";
         Shaped(SOURCE): "source";
-        Shaped(SETTING): "cache_control citations caller";
+        Shaped(SETTING): "cache_control cachePoint citations caller";
         Shaped(BLOCK): "edits tool_references";
         Free:
             "thinking signature data input title context url encrypted_content page_age stdout
@@ -80,7 +80,7 @@ shapes! {
     pub(in crate::redact) static SYSTEM_PART = "part of a system prompt" (like: Some(&BLOCK)) {
         Word: "type volatile";
         System: "text override coordinator agent custom default simple append";
-        Shaped(SETTING): "cache_control citations";
+        Shaped(SETTING): "cache_control cachePoint citations";
         Free: "section reason";
     }
 
