@@ -25,10 +25,15 @@ shapes! {
         Number: "max_tokens temperature top_k top_p";
         Shaped(CONTEXT): "system_context user_context";
         Shaped(BLOCK): "memory_files";
+        // Of other services' APIs.
+        System: "instructions";
+        Content: "input";
+        Shaped(MESSAGE): "contents systemInstruction";
+        Shaped(TOOL): "toolConfig";
         // Those from the fourth on are of other services' bodies, which are known by them.
         Free:
-            "stop_sequences container mcp_servers inferenceConfig toolConfig input instructions
-             max_output_tokens max_completion_tokens response_format contents systemInstruction";
+            "stop_sequences container mcp_servers inferenceConfig max_output_tokens
+             max_completion_tokens response_format";
     }
 
     /// Definition of a tool.
@@ -36,7 +41,10 @@ shapes! {
         Tool: "name";
         Word: "type defer_loading strict eager_input_streaming allowed_callers";
         Shaped(SCHEMA): "input_schema schema";
-        Shaped(SETTING): "cache_control citations";
+        Shaped(SETTING): "cache_control citations cachePoint";
+        // Of other services' APIs.
+        Shaped(TOOL): "tools toolSpec function functionDeclarations";
+        Shaped(SCHEMA): "parameters inputSchema json";
         Number:
             "max_uses max_content_tokens display_width_px display_height_px display_number
              max_characters";

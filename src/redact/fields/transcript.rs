@@ -51,10 +51,13 @@ shapes! {
         Identifier: "id";
         Word: "type role stop_reason";
         Model: "model";
-        Content: "content";
+        Content: "content parts";
         Shaped(USAGE): "usage";
         Shaped(DIAGNOSTICS): "diagnostics";
         Shaped(SETTING): "context_management cache_control";
+        // Of other services' APIs, as parts are.
+        Shaped(BLOCK): "tool_calls";
+        Identifier: "tool_call_id";
         Free: "stop_sequence stop_details container";
     }
 
@@ -63,6 +66,11 @@ shapes! {
         Word: "type is_error level";
         Path: "path";
         Identifier: "id tool_use_id file_id cache_reference";
+        // Of other services' APIs.
+        Word: "role";
+        Identifier: "toolUseId call_id";
+        Shaped(BLOCK): "toolUse toolResult functionCall functionResponse function";
+        Free: "arguments args output response";
         Tool: "name tool_name";
         Spoken: "text";
         Content: "content";
