@@ -295,7 +295,9 @@ fn parts_of(content: Option<&RawValue>) -> Vec<Part<'_>> {
 
 fn parts(all: Vec<&RawValue>) -> Vec<Part<'_>> {
     let mut parts = Vec::with_capacity(all.len());
-    all.into_iter().for_each(|raw| add_part(&mut parts, raw));
+    for raw in all {
+        add_part(&mut parts, raw);
+    }
     parts
 }
 
