@@ -229,22 +229,23 @@ impl CapturedCase<'_> {
 
     fn server_side(&self) -> Candidate {
         let step = &self.steps[self.index.get()];
-        let kept_for = kept_for(self.history, self.index);
-        let is_kept = step.gap.zip(kept_for).is_some_and(|(gap, kept_for)| gap * 2 < kept_for);
-        let (is_alive, meaning) = if self.history.is_marked(self.index) {
-            let meaning = "inside the TTL, and the whole prefix came back byte for byte";
-            (step.predecessor_ttl.is_some(), meaning)
-        } else {
-            (is_kept, "soon after the request before, and the whole prefix came back byte for byte")
-        };
-        if is_alive {
-            self.candidate(Cause::LikelyServerSide, Confidence::Medium, "usage", meaning)
-        } else {
-            let meaning = match kept_for {
-                Some(_) => "the whole prefix came back byte for byte",
-                None => "the request before had no marker",
+        let dropped =
+            |meaning| self.candidate(Cause::LikelyServerSide, Confidence::Medium, "usage", meaning);
+        let unknown = |meaning| self.candidate(Cause::Unknown, Confidence::Low, "request", meaning);
+        if !self.history.is_marked(self.index) {
+            let kept_for = kept_for(self.history, self.index);
+            let is_kept = step.gap.zip(kept_for).is_some_and(|(gap, kept_for)| gap * 2 < kept_for);
+            return if is_kept {
+                dropped(
+                    "soon after the request before, and the whole prefix came back byte for byte",
+                )
+            } else {
+                unknown("the whole prefix came back byte for byte")
             };
-            self.candidate(Cause::Unknown, Confidence::Low, "request", meaning)
+        }
+        match step.predecessor_ttl {
+            Some(_) => dropped("inside the TTL, and the whole prefix came back byte for byte"),
+            None => unknown("the request before had no marker"),
         }
     }
 

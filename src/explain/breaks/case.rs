@@ -296,8 +296,10 @@ impl<'a> Case<'a> {
 
 /// Lifetime of the entries of a request without markers, in milliseconds, if its rules are known.
 pub(super) fn kept_for(history: &History, index: RequestIndex) -> Option<i64> {
-    let is_elsewhere = !history.is_marked(index);
-    is_elsewhere.then(|| Some(expectation(history, index).ok()?.rules.lifetime())).flatten()
+    if history.is_marked(index) {
+        return None;
+    }
+    Some(expectation(history, index).ok()?.rules.lifetime())
 }
 
 /// Every sign of a change before the messages.

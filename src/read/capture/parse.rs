@@ -293,9 +293,8 @@ impl<'a> RequestParser<'a> {
             return;
         }
         let betas = beta_features(envelope.headers, body);
-        let WirePath { leaf, mut markers, deleted, idle_edits, attribution, likeness, refusal } =
+        let WirePath { leaf, mut markers, deleted, idle_edits, attribution, likeness, mut refusal } =
             path;
-        let mut refusal = refusal;
         let others = self.options.keeps_bytes.then(|| other_fields(body));
         let of_answer = self.options.keeps_bytes.then(|| answer_fields(body));
         let refuses_fast = body.speed.is("fast") && self.model.1.fast_mode.is_refused(start);

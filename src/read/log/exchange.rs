@@ -193,9 +193,8 @@ impl LogReader<'_> {
         let start = start();
         let is_claude = model.as_deref().map(Vendor::of) == Some(Vendor::Anthropic);
         // No rule can be applied to a request of Claude's of which nothing tells the writes.
-        let form = api.filter(|_| !is_claude || billed.knows_writes);
-        let form = form.and_then(|api| in_messages_form(api, sent));
-        if let Some(form) = form.filter(|_| model.is_some()) {
+        let api = api.filter(|_| model.is_some() && (!is_claude || billed.knows_writes));
+        if let Some(form) = api.and_then(|api| in_messages_form(api, sent)) {
             let model = model.as_deref();
             let envelope = Envelope { sent: Some(start), session, model, ..*envelope };
             let usage = billed.as_of_messages();

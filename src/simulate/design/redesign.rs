@@ -226,21 +226,16 @@ impl Redesign<'_> {
     fn finish(self) -> Redesigned {
         let mut markers: Vec<Marker> = Vec::new();
         let mut prompts: Vec<Prompt> = Vec::with_capacity(self.as_sent.prompts.len());
-        for prompt in &self.as_sent.prompts[..self.first] {
+        // No design changes transcripts, nor what is sent to services without markers.
+        let (before, others) = self.as_sent.prompts.split_at(self.first);
+        let behind = &others[self.designed.len()..];
+        let as_sent = |prompt: &Prompt| (prompt.clone(), self.as_sent.markers_of(prompt).to_vec());
+        let designed = self.designed.into_iter().map(|one| (one.prompt, one.markers));
+        let all = before.iter().map(as_sent).chain(designed).chain(behind.iter().map(as_sent));
+        for (prompt, own) in all {
             let first_marker = markers.len();
-            markers.extend(self.as_sent.markers_of(prompt));
-            prompts.push(Prompt { markers: first_marker..markers.len(), ..prompt.clone() });
-        }
-        for designed in self.designed {
-            let first_marker = markers.len();
-            markers.extend(designed.markers);
-            prompts.push(Prompt { markers: first_marker..markers.len(), ..designed.prompt });
-        }
-        // No design changes what is sent to services without markers.
-        for prompt in &self.as_sent.prompts[prompts.len()..] {
-            let first_marker = markers.len();
-            markers.extend(self.as_sent.markers_of(prompt));
-            prompts.push(Prompt { markers: first_marker..markers.len(), ..prompt.clone() });
+            markers.extend(own);
+            prompts.push(Prompt { markers: first_marker..markers.len(), ..prompt });
         }
         let searches = self.searches.iter().map(|search| {
             let after = self.first + search.after;
