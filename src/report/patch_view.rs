@@ -6,7 +6,6 @@ use std::ops::Range;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 
 use super::{Document, terminal_safe};
-use crate::base::Ttl;
 use crate::settings::MarkerChange;
 
 /// Mark in place of the middle of a line that is too long for a terminal.
@@ -18,18 +17,11 @@ pub fn markers_document(title: &str, file: &str, changes: &[MarkerChange], end: 
     document.text(title);
     document.heading(file);
     for MarkerChange { place, before, after } in changes {
-        document.text(format!("{place}: {} → {}", lifetime(*before), lifetime(*after)));
+        let [before, after] = [before, after].map(|lifetime| lifetime.unwrap_or("no marker"));
+        document.text(format!("{place}: {before} → {after}"));
     }
     document.text(end);
     document
-}
-
-fn lifetime(ttl: Option<Ttl>) -> &'static str {
-    match ttl {
-        None => "no marker",
-        Some(Ttl::FiveMinutes) => "five minutes",
-        Some(Ttl::OneHour) => "an hour",
-    }
 }
 
 /// Number of lines around a change in a patch.

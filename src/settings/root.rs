@@ -13,7 +13,7 @@ use super::text::{Edits, Part, SPACE, SettingsError, SettingsProblem, range};
 const INDENT: &str = "  ";
 
 /// Characters that end a line.
-const LINE_ENDS: [char; 2] = ['\n', '\r'];
+pub(super) const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 /// The object of a text, with its tokens.
 #[derive(Clone, Copy)]
@@ -197,7 +197,7 @@ impl<'a> Root<'a> {
     }
 
     /// Space in front of a place, from the line end on if the place begins a line. Empty lines are excluded.
-    fn space_before(&self, at: usize) -> &'a str {
+    pub(super) fn space_before(&self, at: usize) -> &'a str {
         let before = &self.text[..at];
         let space = &before[before.trim_end_matches(SPACE).len()..];
         space.rfind(LINE_ENDS).map_or(space, |line| {

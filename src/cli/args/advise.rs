@@ -31,7 +31,8 @@ and where the key would not act: because an administrator manages it, a stronger
 With --template a change of markers is made in a request that an agent's builder writes, as a patch of which every other \
 byte stays, comments included. system-only, last-message, last-two, every-10 and four-even place markers, none takes them \
 out, and 5m, 1h, mixed, 1h-main-5m-agents and 5m-main-1h-agents set the lifetimes of those that are there. They stand where \
-the strategy of that name places them, after the request that came before the last answer in the template.
+the strategy of that name places them, after the request that came before the last answer in the template. A body of \
+Bedrock's Converse API gets cache points, one of OpenAI's APIs breakpoints, from GPT-5.6 on; their lifetimes stay.
 
 --since-change compares requests of sessions whose main model and size are the same (from 4, 16, 64, … requests on), of \
 which at least three began before and three after. Sessions of each kind are drawn again, and where the saving is in 95 of \
@@ -101,9 +102,8 @@ pub(in crate::cli) struct AdviseSettingsArgs {
     pub(in crate::cli) since_change: Option<String>,
     /// Show the change as a patch of this request
     ///
-    /// Show the patch with which a request template has the markers of the change: a body of the Messages API
-    /// as JSON. With a code no session is read, and every strategy that only places markers has one. Nothing
-    /// is written
+    /// Show the patch with which a request template has the markers of the change: a body of a request as JSON.
+    /// With a code no session is read, and every strategy that only places markers has one. Nothing is written
     #[arg(long, value_name = "FILE", requires = "apply", conflicts_with_all = ["settings", "dry_run", "yes"])]
     pub(in crate::cli) template: Option<PathBuf>,
     /// The file.

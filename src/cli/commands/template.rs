@@ -18,9 +18,15 @@ pub(super) fn show(code: &str, file: &Path, output: Output) -> Result<(), CliErr
     })?;
     let failed = |error| CliError::NoInput(format!("{shown}{error}; nothing can be shown"));
     let template = Template::parse(&bytes).map_err(failed)?;
-    let Patched { text, changes, markers } = template.with(&design).map_err(failed)?;
+    let Patched { text, changes, markers, has_own_marker } =
+        template.with(&design).map_err(failed)?;
     let of_agents = if design.tells_agents_apart() {
         " This is for main conversations; sub-agents' requests get the other lifetime."
+    } else {
+        ""
+    };
+    let of_service = if has_own_marker {
+        " OpenAI places one more, at the latest message, whatever the template has."
     } else {
         ""
     };
@@ -31,7 +37,7 @@ pub(super) fn show(code: &str, file: &Path, output: Output) -> Result<(), CliErr
             "Nothing is written. Piped into `patch FILE`, this is applied; all else in the file stays as it is."
         }
     };
-    let title = format!("{}: {}.{of_agents}", strategy.name, strategy.summary);
+    let title = format!("{}: {}.{of_agents}{of_service}", strategy.name, strategy.summary);
     let document = markers_document(&title, &shown, &changes, end);
     let name = file.to_string_lossy();
     output.text_before(&document, &patch(&name, template.as_str(), text.as_str()), readable)

@@ -4,16 +4,23 @@
 //! out: no service documents which of them part its caches.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::other_api::OtherApi;
 use crate::read::input::{Listed, Shape, Text, lenient, only_value};
 
+/// Marker of a block in the Messages API.
+const CACHE_CONTROL: &str = "cache_control";
+
+/// Marker of a part in `OpenAI`'s APIs.
+const BREAKPOINT: &str = "prompt_cache_breakpoint";
+
 /// Body of a request to another API in the form of the Messages API; `None` if it has no message.
-pub(super) fn in_messages_form(api: OtherApi, sent: &str) -> Option<String> {
+pub(crate) fn in_messages_form(api: OtherApi, sent: &str) -> Option<String> {
     let body: Body<'_> = only_value::<Shape<_>>(sent).ok()?.0?;
     let mut prompt = Prompt::default();
     match api {
@@ -92,12 +99,15 @@ lenient! {
         cache_control: Option<&'a RawValue>,
         #[serde(rename = "cachePoint")]
         cache_point: Shape<CachePoint<'a>>,
+        #[serde(rename = "prompt_cache_breakpoint")]
+        breakpoint: Shape<CachePoint<'a>>,
         #[serde(rename = "toolUse", alias = "functionCall")]
         call: Shape<Call<'a>>,
         #[serde(rename = "toolResult", alias = "functionResponse")]
         result: Shape<Answered<'a>>,
     }
 
+    /// Marker of Converse or `OpenAI`'s APIs.
     struct CachePoint<'a> {
         ttl: Text<'a>,
     }
@@ -143,9 +153,12 @@ struct Message<'a> {
 #[serde(untagged)]
 enum Part<'a> {
     /// Part that the Messages API has no form for, or has the same form for.
-    AsSent(&'a RawValue),
+    AsSent(Cow<'a, RawValue>),
     Block(Block<'a>),
 }
+
+/// Fields of a part.
+type Fields<'a> = BTreeMap<Cow<'a, str>, Cow<'a, RawValue>>;
 
 /// Block or tool of the Messages API.
 struct Block<'a> {
@@ -173,7 +186,7 @@ impl<'a> Prompt<'a> {
         for sent in objects(body.messages) {
             let Sent { role, content, tool_calls, tool_call_id, .. } = sent;
             if tool_call_id.is_some() {
-                self.add_message("user", vec![result(tool_call_id, content)]);
+                self.add_message("user", marked_result(tool_call_id, content));
                 continue;
             }
             let mut parts = parts_of(content);
@@ -201,10 +214,10 @@ impl<'a> Prompt<'a> {
                     self.add_message("assistant", vec![call(call_id, name, arguments)]);
                 }
                 Some("function_call_output") => {
-                    self.add_message("user", vec![result(call_id, output)]);
+                    self.add_message("user", marked_result(call_id, output));
                 }
                 // Reasoning, and calls of the service's own tools.
-                Some(_) => self.add_message("assistant", vec![Part::AsSent(raw)]),
+                Some(_) => self.add_message("assistant", vec![Part::AsSent(Cow::Borrowed(raw))]),
             }
         }
     }
@@ -242,10 +255,8 @@ impl<'a> Prompt<'a> {
     fn add_tools(&mut self, tools: Listed<&'a RawValue>) {
         for raw in tools.0.into_iter().flatten() {
             let tool = AnyTool::of(raw);
-            match (tool.declarations.0, tool.function) {
-                (Some(several), _) => self.tools.extend(several.into_iter().map(Part::AsSent)),
-                (None, own) => self.tools.push(Part::AsSent(own.unwrap_or(raw))),
-            }
+            let own = tool.declarations.0.unwrap_or_else(|| vec![tool.function.unwrap_or(raw)]);
+            self.tools.extend(own.into_iter().map(|tool| Part::AsSent(Cow::Borrowed(tool))));
         }
     }
 
@@ -303,29 +314,44 @@ fn parts(all: Vec<&RawValue>) -> Vec<Part<'_>> {
 
 fn add_part<'a>(parts: &mut Vec<Part<'a>>, raw: &'a RawValue) {
     let part = only_value::<Shape<AnyPart<'a>>>(raw.get()).ok().and_then(|part| part.0);
-    let Some(part) = part else { return parts.push(Part::AsSent(raw)) };
+    let Some(part) = part else { return parts.push(Part::AsSent(Cow::Borrowed(raw))) };
     if let Some(point) = &part.cache_point.0 {
         return mark(parts, point);
     }
     parts.push(match part {
         AnyPart { text: Some(own), cache_control, .. } if is_text(own) => {
-            block(Some("text"), [("text", Some(own)), ("cache_control", cache_control)])
+            block(Some("text"), [("text", Some(own)), (CACHE_CONTROL, cache_control)])
         }
         AnyPart { call: Shape(Some(Call { id, name, input })), .. } => call(id, name, input),
         AnyPart { result: Shape(Some(Answered { call, content })), .. } => result(call, content),
-        _ => Part::AsSent(raw),
+        _ => Part::AsSent(Cow::Borrowed(raw)),
     });
+    if let Some(breakpoint) = &part.breakpoint.0 {
+        mark(parts, breakpoint);
+    }
 }
 
-/// Marks the block in front of a cache point.
+/// Marks the last part.
 fn mark(parts: &mut [Part<'_>], point: &CachePoint<'_>) {
-    let Some(Part::Block(block)) = parts.last_mut() else { return };
     let marker = match point.ttl.as_str() {
-        Some("1h") => r#"{"type":"ephemeral","ttl":"1h"}"#,
+        Some("1h" | "12h") => r#"{"type":"ephemeral","ttl":"1h"}"#,
         _ => r#"{"type":"ephemeral"}"#,
     };
-    let marker = RawValue::from_string(marker.to_owned()).map(Cow::Owned);
-    block.fields.extend(marker.ok().map(|marker| ("cache_control", marker)));
+    let Ok(marker) = RawValue::from_string(marker.to_owned()).map(Cow::Owned) else { return };
+    match parts.last_mut() {
+        None => {}
+        Some(Part::Block(block)) => block.fields.push((CACHE_CONTROL, marker)),
+        Some(Part::AsSent(raw)) => {
+            let marked = only_value::<Fields<'_>>(raw.get()).ok().and_then(|mut fields| {
+                fields.remove(BREAKPOINT);
+                fields.insert(CACHE_CONTROL.into(), marker);
+                to_raw_value(&fields).ok()
+            });
+            if let Some(marked) = marked {
+                *raw = Cow::Owned(marked);
+            }
+        }
+    }
 }
 
 fn text(own: &RawValue) -> Part<'_> {
@@ -342,6 +368,31 @@ fn call<'a>(
 
 fn result<'a>(call: Option<&'a RawValue>, content: Option<&'a RawValue>) -> Part<'a> {
     block(Some("tool_result"), [("tool_use_id", call), ("content", content)])
+}
+
+/// Result of a call in one of `OpenAI`'s APIs: the marker of a part of its content is the result's own here, as a marker
+/// inside of a result belongs to its content.
+fn marked_result<'a>(call: Option<&'a RawValue>, content: Option<&'a RawValue>) -> Vec<Part<'a>> {
+    let Some((content, marker)) = content.and_then(without_marker) else {
+        return vec![result(call, content)];
+    };
+    let call = call.map(|call| ("tool_use_id", Cow::Borrowed(call)));
+    let fields = call.into_iter().chain([("content", Cow::Owned(content))]).collect();
+    let mut parts = vec![Part::Block(Block { kind: Some("tool_result"), fields })];
+    let point = only_value::<Shape<CachePoint<'_>>>(marker.get()).ok();
+    mark(&mut parts, &point.and_then(|point| point.0).unwrap_or_default());
+    parts
+}
+
+/// Content without the markers of its parts, and the last of these; `None` if it has none.
+fn without_marker(content: &RawValue) -> Option<(Box<RawValue>, Cow<'_, RawValue>)> {
+    // Most results are a plain text, or have no marker: they are not read.
+    if is_text(content) || !content.get().contains(BREAKPOINT) {
+        return None;
+    }
+    let mut parts: Vec<Fields<'_>> = only_value(content.get()).ok()?;
+    let marker = parts.iter_mut().filter_map(|fields| fields.remove(BREAKPOINT)).last()?;
+    Some((to_raw_value(&parts).ok()?, marker))
 }
 
 fn block<'a, const N: usize>(

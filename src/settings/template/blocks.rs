@@ -1,25 +1,41 @@
-//! Blocks of a template in its text, and the edits that set or remove a marker.
+//! Blocks of a template in its text.
 
 use jsonc_parser::ast::{Object, Value as Node};
 
 use super::super::root::Root;
-use super::super::text::{Edits, SettingsError, range};
-use super::{Change, MARKER, MarkerChange, MarkerPlace, PatchError};
-use crate::base::{Order as _, Ttl};
+use super::super::text::SettingsError;
+use super::form::Form;
+use super::{Change, MarkerChange, MarkerPlace, PatchError};
+use crate::base::Ttl;
 
 /// Blocks of a prompt, in prompt order.
 pub(super) struct Blocks<'a> {
-    root: &'a Root<'a>,
+    pub(super) root: &'a Root<'a>,
+    pub(super) form: Form,
     blocks: Vec<Block<'a>>,
 }
 
 /// A block in the text of the template.
-struct Block<'a> {
+pub(super) struct Block<'a> {
     /// Path in the body, such as `system[0]`.
-    path: String,
-    node: &'a Node<'a>,
-    /// True for a content that is a plain text instead of a list.
-    is_content: bool,
+    pub path: String,
+    pub node: &'a Node<'a>,
+    pub place: Place<'a>,
+}
+
+/// Place of a block's marker.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// In the block.
+    Inside,
+    /// In a block that the text has to become.
+    OfText,
+    /// In a block of a message that the text has to become.
+    OfMessage,
+    /// Behind the block, as a block of its own: the present one, if there is one.
+    Behind(Option<&'a Node<'a>>),
+    /// Nowhere: the API has no marker for such a block.
+    Nowhere,
 }
 
 impl<'a> Blocks<'a> {
@@ -27,41 +43,174 @@ impl<'a> Blocks<'a> {
     ///
     /// # Errors
     /// A key on the way to a block is there twice, or a marker has a form that cannot be moved.
-    pub(super) fn of(root: &'a Root<'a>) -> Result<Self, PatchError> {
-        let mut found = Self { root, blocks: Vec::new() };
-        found.know_marker(root.object)?;
-        if let Some(Node::Array(tools)) = found.value(root.object, "tools")? {
-            for (index, tool) in tools.elements.iter().enumerate() {
-                let is_deferred = found.value(tool.as_object(), "defer_loading")?;
-                // A tool that is loaded later is not part of the prompt.
-                if matches!(is_deferred, Some(Node::BooleanLit(deferred)) if deferred.value) {
-                    found.refuse_marker(tool, "a marker on a tool that is loaded later")?;
-                } else {
-                    let path = format!("tools[{index}]");
-                    found.blocks.push(Block { path, node: tool, is_content: false });
-                }
-            }
-        }
-        let system = found.value(root.object, "system")?;
-        found.add(system, "system");
-        if let Some(Node::Array(messages)) = found.value(root.object, "messages")? {
-            for (index, message) in messages.elements.iter().enumerate() {
-                let content = found.value(message.as_object(), "content")?;
-                found.add(content, &format!("messages[{index}].content"));
-            }
+    pub(super) fn of(root: &'a Root<'a>, form: Form) -> Result<Self, PatchError> {
+        let mut found = Self { root, form, blocks: Vec::new() };
+        match form {
+            Form::Messages => found.add_messages()?,
+            Form::Converse => found.add_converse()?,
+            Form::Chat => found.add_chat()?,
+            Form::Responses => found.add_responses()?,
         }
         found.blocks.iter().try_for_each(|block| found.know_markers(block))?;
         Ok(found)
     }
 
+    /// Adds the blocks of a body of the Messages API.
+    fn add_messages(&mut self) -> Result<(), PatchError> {
+        self.know_marker(self.root.object)?;
+        for (index, tool) in self.list(self.root.object, "tools")?.iter().enumerate() {
+            let is_deferred = self.value(tool.as_object(), "defer_loading")?;
+            // A tool that is loaded later is not part of the prompt.
+            if matches!(is_deferred, Some(Node::BooleanLit(deferred)) if deferred.value) {
+                self.refuse_marker(tool, "a marker on a tool that is loaded later")?;
+            } else {
+                self.add(format!("tools[{index}]"), tool, Place::Inside);
+            }
+        }
+        let system = self.value(self.root.object, "system")?;
+        self.add_content(system, "system", Place::Inside);
+        for (index, message) in self.list(self.root.object, "messages")?.iter().enumerate() {
+            let content = self.value(message.as_object(), "content")?;
+            self.add_content(content, &format!("messages[{index}].content"), Place::Inside);
+        }
+        Ok(())
+    }
+
+    /// Adds the blocks of a body of the Converse API.
+    fn add_converse(&mut self) -> Result<(), PatchError> {
+        let tools = self.value(self.root.object, "toolConfig")?;
+        let tools = self.list(tools.and_then(Node::as_object), "tools")?;
+        self.add_pointed(tools, "toolConfig.tools")?;
+        self.add_pointed(self.list(self.root.object, "system")?, "system")?;
+        for (index, message) in self.list(self.root.object, "messages")?.iter().enumerate() {
+            let content = self.list(message.as_object(), "content")?;
+            self.add_pointed(content, &format!("messages[{index}].content"))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the blocks of a list in which cache points stand behind what they mark.
+    fn add_pointed(&mut self, list: &'a [Node<'a>], path: &str) -> Result<(), PatchError> {
+        let first = self.blocks.len();
+        for (index, node) in list.iter().enumerate() {
+            if self.marker(node.as_object())?.is_none() {
+                self.add(format!("{path}[{index}]"), node, Place::Behind(None));
+                continue;
+            }
+            match self.blocks[first..].last_mut().map(|block| &mut block.place) {
+                Some(place @ Place::Behind(None)) => *place = Place::Behind(Some(node)),
+                _ => {
+                    let why = "a cache point without a block in front of it";
+                    return Err(PatchError::at(self.root, node, why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the blocks of a body of chat completions.
+    fn add_chat(&mut self) -> Result<(), PatchError> {
+        self.add_unmarkable(self.root.object, "tools", "")?;
+        for (index, message) in self.list(self.root.object, "messages")?.iter().enumerate() {
+            let object = message.as_object();
+            let path = format!("messages[{index}].content");
+            let content = self.value(object, "content")?;
+            if self.value(object, "tool_call_id")?.is_some() {
+                self.add_result(content.unwrap_or(message), path);
+            } else {
+                self.add_content(content, &path, Place::Inside);
+                self.add_unmarkable(object, "tool_calls", &format!("messages[{index}]."))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the blocks of a body of the Responses API.
+    fn add_responses(&mut self) -> Result<(), PatchError> {
+        self.add_unmarkable(self.root.object, "tools", "")?;
+        if let Some(instructions) = self.value(self.root.object, "instructions")? {
+            self.add("instructions".to_owned(), instructions, Place::Nowhere);
+        }
+        if let Some(text @ Node::StringLit(_)) = self.value(self.root.object, "input")? {
+            self.add("input".to_owned(), text, Place::OfMessage);
+        }
+        for (index, item) in self.list(self.root.object, "input")?.iter().enumerate() {
+            let Some(object) = item.as_object() else { continue };
+            let object = Some(object);
+            let path = format!("input[{index}]");
+            let is = |node: Option<&Node<'_>>, name| matches!(node, Some(Node::StringLit(text)) if text.value == name);
+            let kind = self.value(object, "type")?;
+            if kind.is_none() || is(kind, "message") {
+                let is_of_model = is(self.value(object, "role")?, "assistant");
+                let place = if is_of_model { Place::Nowhere } else { Place::Inside };
+                let content = self.value(object, "content")?;
+                self.add_content(content, &format!("{path}.content"), place);
+            } else if is(kind, "function_call_output") {
+                let output = self.value(object, "output")?.unwrap_or(item);
+                self.add_result(output, format!("{path}.output"));
+            } else {
+                self.add(path, item, Place::Nowhere);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds each element of a list as a block that takes no marker.
+    fn add_unmarkable(
+        &mut self,
+        object: Option<&'a Object<'a>>,
+        name: &str,
+        path: &str,
+    ) -> Result<(), PatchError> {
+        for (index, node) in self.list(object, name)?.iter().enumerate() {
+            self.add(format!("{path}{name}[{index}]"), node, Place::Nowhere);
+        }
+        Ok(())
+    }
+
+    /// Adds a result of a call to a tool: a block whose marker is that of its last part.
+    fn add_result(&mut self, content: &'a Node<'a>, path: String) {
+        match content {
+            Node::Array(parts) => match parts.elements.last() {
+                Some(last) => {
+                    let path = format!("{path}[{}]", parts.elements.len() - 1);
+                    self.add(path, last, Place::Inside);
+                }
+                None => self.add(path, content, Place::Nowhere),
+            },
+            Node::StringLit(_) => self.add(path, content, Place::OfText),
+            _ => self.add(path, content, Place::Nowhere),
+        }
+    }
+
+    /// Adds the blocks of a content. A plain text is one block.
+    fn add_content(&mut self, content: Option<&'a Node<'a>>, path: &str, place: Place<'a>) {
+        match (content, place) {
+            (Some(Node::Array(blocks)), _) => {
+                for (index, node) in blocks.elements.iter().enumerate() {
+                    self.add(format!("{path}[{index}]"), node, place);
+                }
+            }
+            (Some(node @ Node::StringLit(_)), Place::Inside) => {
+                self.add(path.to_owned(), node, Place::OfText);
+            }
+            (Some(node @ Node::StringLit(_)), _) => self.add(path.to_owned(), node, place),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, path: String, node: &'a Node<'a>, place: Place<'a>) {
+        self.blocks.push(Block { path, node, place });
+    }
+
     /// Refuses a block whose marker is unknown or nested in a tool result.
     fn know_markers(&self, block: &Block<'a>) -> Result<(), PatchError> {
-        self.know_marker(block.node.as_object())?;
+        let marked = if let Place::Behind(Some(point)) = block.place { point } else { block.node };
+        self.know_marker(marked.as_object())?;
         let kind = self.value(block.node.as_object(), "type")?;
         let is_result = matches!(kind, Some(Node::StringLit(kind)) if kind.value == "tool_result");
-        let parts = if is_result { self.value(block.node.as_object(), "content")? } else { None };
-        let parts = parts.and_then(Node::as_array).into_iter().flat_map(|parts| &parts.elements);
-        parts.into_iter().try_for_each(|part| {
+        let parts = if is_result { self.list(block.node.as_object(), "content")? } else { &[] };
+        parts.iter().try_for_each(|part| {
             self.refuse_marker(part, "a marker inside of a result; put it on the result itself")
         })
     }
@@ -69,11 +218,12 @@ impl<'a> Blocks<'a> {
     /// Refuses an object whose marker has a form unknown to the service.
     fn know_marker(&self, object: Option<&'a Object<'a>>) -> Result<(), PatchError> {
         let Some(marker) = self.marker(object)? else { return Ok(()) };
-        let kind = self.value(marker.as_object(), "type")?;
+        let [key, value] = self.form.marker().kind;
+        let kind = self.value(marker.as_object(), key)?;
         let ttl = self.value(marker.as_object(), "ttl")?;
         let is = |node: &Node<'_>, names: &[&str]| matches!(node, Node::StringLit(text) if names.contains(&&*text.value));
-        let is_known = kind.is_some_and(|kind| is(kind, &["ephemeral"]))
-            && ttl.is_none_or(|ttl| is(ttl, &["5m", "1h"]));
+        let is_known = kind.is_some_and(|kind| is(kind, &[value]))
+            && ttl.is_none_or(|ttl| is(ttl, &self.form.marker().lifetimes));
         if is_known {
             Ok(())
         } else {
@@ -88,27 +238,8 @@ impl<'a> Blocks<'a> {
 
     /// Marker of an object. `null` counts as no marker.
     fn marker(&self, object: Option<&'a Object<'a>>) -> Result<Option<&'a Node<'a>>, PatchError> {
-        let marker = self.value(object, MARKER)?;
+        let marker = self.value(object, self.form.marker().key)?;
         Ok(marker.filter(|marker| !matches!(marker, Node::NullKeyword(_))))
-    }
-
-    /// Adds the blocks of a content. A plain text is one block.
-    fn add(&mut self, content: Option<&'a Node<'a>>, path: &str) {
-        match content {
-            Some(Node::Array(blocks)) => {
-                let blocks = blocks.elements.iter().enumerate();
-                let named = blocks.map(|(index, node)| Block {
-                    path: format!("{path}[{index}]"),
-                    node,
-                    is_content: false,
-                });
-                self.blocks.extend(named);
-            }
-            Some(node @ Node::StringLit(_)) => {
-                self.blocks.push(Block { path: path.to_owned(), node, is_content: true });
-            }
-            _ => {}
-        }
     }
 
     /// Checks that the number of blocks is the one of the simulation.
@@ -117,103 +248,40 @@ impl<'a> Blocks<'a> {
         if self.blocks.len() == known as usize { Ok(self) } else { Err(PatchError::NotAlone) }
     }
 
-    /// A change with the path of its block.
+    /// A change with the path of its block, and its lifetimes in words.
     pub(super) fn told(&self, change: &Change) -> Result<MarkerChange, PatchError> {
         let place = match change.blocks {
             None => MarkerPlace::Request,
             Some(blocks) => MarkerPlace::Block(self.last_of(blocks)?.path.clone()),
         };
-        Ok(MarkerChange { place, before: change.before, after: change.after })
+        let [before, after] = [change.before, change.after]
+            .map(|ttl: Option<Ttl>| Some(self.form.marker().lifetime(ttl?)));
+        Ok(MarkerChange { place, before, after })
     }
 
     /// Last of the first `blocks` blocks.
-    fn last_of(&self, blocks: u32) -> Result<&Block<'a>, PatchError> {
+    pub(super) fn last_of(&self, blocks: u32) -> Result<&Block<'a>, PatchError> {
         let last = (blocks as usize).checked_sub(1).and_then(|last| self.blocks.get(last));
         last.ok_or(PatchError::NotAlone)
     }
 
-    /// Alternative edits for a list of changes, the best first.
-    pub(super) fn edits(&self, changes: &[Change]) -> Result<Vec<Edits>, PatchError> {
-        let mut ways = vec![Edits::new(), Edits::new()];
-        for change in changes {
-            let own = match change.blocks {
-                None => self.in_object(self.root.object, change.after)?,
-                Some(blocks) => self.in_block(self.last_of(blocks)?, change.after)?,
-            };
-            for (all, own) in ways.iter_mut().zip(own) {
-                all.extend(own);
-            }
-        }
-        for edits in &mut ways {
-            edits.order_by_key(|(range, _)| range.start);
-        }
-        Ok(ways)
-    }
-
-    fn in_block(&self, block: &Block<'a>, ttl: Option<Ttl>) -> Result<[Edits; 2], PatchError> {
-        if ttl.is_some() && self.is_empty(block)? {
-            return Err(PatchError::Empty(block.path.clone()));
-        }
-        match (block.node, ttl) {
-            (Node::Object(object), _) => self.in_object(Some(object), ttl),
-            (Node::StringLit(text), Some(ttl)) if block.is_content => {
-                // Only a block takes a marker, so a plain text becomes a list of one text block.
-                let source = &self.root.text[range(text)];
-                let list = format!(
-                    "[{{\"type\": \"text\", \"text\": {source}, \"{MARKER}\": {}}}]",
-                    marker(ttl)
-                );
-                let edits = vec![(range(text), list)];
-                Ok([edits.clone(), edits])
-            }
-            _ => Err(PatchError::NoBlock(block.path.clone())),
-        }
-    }
-
-    /// Returns true for a block with an empty text.
-    fn is_empty(&self, block: &Block<'a>) -> Result<bool, SettingsError> {
-        let text = if block.is_content {
-            Some(block.node)
-        } else {
-            self.value(block.node.as_object(), "text")?
-        };
-        Ok(matches!(text, Some(Node::StringLit(text)) if text.value.is_empty()))
-    }
-
-    /// Alternative edits that give an object a marker or remove it.
-    fn in_object(
+    /// List of a key of an object; empty unless it is one.
+    fn list(
         &self,
         object: Option<&'a Object<'a>>,
-        ttl: Option<Ttl>,
-    ) -> Result<[Edits; 2], PatchError> {
-        let inner = Root { object, ..*self.root };
-        let own = self.value(object, MARKER)?;
-        let edits = match (own, ttl) {
-            (Some(Node::Object(_)), Some(ttl)) => {
-                inner.putting(&[MARKER, "ttl"], &format!("\"{}\"", ttl.name()))?
-            }
-            (_, Some(ttl)) => inner.putting(&[MARKER], &marker(ttl))?,
-            (_, None) => return Ok(inner.removing(&[MARKER])?),
-        };
-        Ok([edits.clone(), edits])
+        name: &str,
+    ) -> Result<&'a [Node<'a>], SettingsError> {
+        let list = self.value(object, name)?.and_then(Node::as_array);
+        Ok(list.map_or(&[], |list| list.elements.as_slice()))
     }
 
     /// Value of a key of an object.
-    fn value(
+    pub(super) fn value(
         &self,
         object: Option<&'a Object<'a>>,
         name: &str,
     ) -> Result<Option<&'a Node<'a>>, SettingsError> {
         let inner = Root { object, ..*self.root };
         Ok(inner.find(&[name])?.map(|(_, property)| &property.value))
-    }
-}
-
-/// JSON source of a marker.
-fn marker(ttl: Ttl) -> String {
-    match ttl {
-        // Five minutes is the default of the service and needs no `ttl`.
-        Ttl::FiveMinutes => "{\"type\": \"ephemeral\"}".to_owned(),
-        Ttl::OneHour => "{\"type\": \"ephemeral\", \"ttl\": \"1h\"}".to_owned(),
     }
 }

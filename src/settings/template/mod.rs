@@ -1,30 +1,28 @@
-//! Request templates: a body of the Messages API as JSON, with or without comments, and edits of its markers.
+//! Request templates: a body of the Messages, Converse, Responses or Chat Completions API as JSON, with or without
+//! comments, and edits of its markers.
 //!
 //! The simulation decides on which blocks a design places markers: the template is read as a captured request
 //! ([`request`]), after the request before its last answer. The syntax tree of the text gives the places of these
-//! blocks and the edits ([`blocks`]). The result is parsed again: unless it is the same prompt with the wanted markers,
-//! no patch is returned.
+//! blocks ([`blocks`]) and the edits ([`edits`]), in the markers of the API ([`form`]). The result is parsed again:
+//! unless it is the same prompt with the wanted markers, no patch is returned.
 
 mod blocks;
+mod edits;
+mod form;
 mod request;
 
 use std::fmt;
-
-use jsonc_parser::ast::Value as Node;
-use serde_json::{Value, json};
 
 use super::root::Root;
 use super::text::{Edits, SettingsError, SettingsText, range};
 use crate::base::Ttl;
 use crate::base::toml_text::line_and_column;
-use crate::read::log::{OtherApi, other_api};
 use crate::simulate::cache::Refusal;
 use crate::simulate::strategy::{MarkerDesign, Placement};
 use blocks::Blocks;
+use form::Form;
+use jsonc_parser::ast::Value as Node;
 use request::{Body, Requests};
-
-/// Key of a marker.
-const MARKER: &str = "cache_control";
 
 /// A request template.
 #[derive(Clone, Debug)]
@@ -39,6 +37,9 @@ pub enum PatchError {
     /// JSON that is not a request.
     #[error(": it is no request to the Messages API: {0}")]
     NoRequest(String),
+    /// A body for an API or a model without markers, which the words name.
+    #[error(": it is a request to {0}")]
+    NoMarkers(&'static str),
     /// A part of the text that cannot be edited.
     #[error(":{line}:{column}: {why}")]
     Place {
@@ -55,6 +56,11 @@ pub enum PatchError {
     /// A block to be marked that is not an object.
     #[error(": a marker would stand on {0}, which is no object")]
     NoBlock(String),
+    /// A block to be marked for which `OpenAI`'s APIs have no marker.
+    #[error(
+        ": a marker would stand on {0}, which takes none; they stand on texts, images and files in messages and results"
+    )]
+    Unmarkable(String),
     /// A block to be marked whose text is empty: the service takes no marker on it.
     #[error(
         ": a marker would stand on {0}, whose text is empty; write an open place there, such as \"{{{{text}}}}\""
@@ -65,6 +71,20 @@ pub enum PatchError {
         ": it has no marker whose lifetime could be set; place some first, as --apply last-two does"
     )]
     NoMarker,
+    /// A design of lifetimes that the service does not have.
+    #[error(": OpenAI keeps marked prefixes for 30 minutes or 12 hours, and no others")]
+    NoLifetime,
+    /// More markers than `OpenAI` writes prefixes for.
+    #[error(
+        ": {markers} markers, of which OpenAI writes the latest {most}; \
+         with \"prompt_cache_options\": {{\"mode\": \"explicit\"}} it writes four, and none of its own"
+    )]
+    NotAllWritten {
+        /// Number of markers that the design places.
+        markers: usize,
+        /// Number of markers that the service writes.
+        most: usize,
+    },
     /// Edits that would change more than the markers.
     #[error(": its markers cannot be changed alone")]
     NotAlone,
@@ -83,10 +103,10 @@ impl PatchError {
 pub struct MarkerChange {
     /// Marked place: `system[0]`, or the request itself.
     pub place: MarkerPlace,
-    /// Lifetime before, if the marker existed.
-    pub before: Option<Ttl>,
-    /// Lifetime afterwards, if the marker exists.
-    pub after: Option<Ttl>,
+    /// Lifetime before in words, if the marker existed.
+    pub before: Option<&'static str>,
+    /// Lifetime afterwards in words, if the marker exists.
+    pub after: Option<&'static str>,
 }
 
 /// Place of a marker.
@@ -116,6 +136,8 @@ pub struct Patched {
     pub changes: Vec<MarkerChange>,
     /// Number of markers in the patched template.
     pub markers: usize,
+    /// True if the service places one more marker, at the latest message.
+    pub has_own_marker: bool,
 }
 
 impl Template {
@@ -137,34 +159,55 @@ impl Template {
     /// # Errors
     /// The template is not a request, or the markers cannot be changed alone.
     pub fn with(&self, design: &MarkerDesign) -> Result<Patched, PatchError> {
-        let body = within(&self.0, |root| match other_api(&root.value()) {
-            Some(api) => Err(PatchError::NoRequest(marks_of(api).to_owned())),
-            None => Body::of(root),
-        })?;
-        let requests = Requests::of(&body)?;
+        let value = self.0.with_root(|root| Ok(root.value()))?;
+        let form = Form::of(&value)?;
+        let requests = Requests::of(&Body::read(&self.0, form)?)?;
         let before = requests.recorded();
-        let wanted = requests.placed(design);
-        if design.keeps_places() && before.is_empty() {
-            return Err(PatchError::NoMarker);
+        let mut wanted = requests.placed(design);
+        if !form.has_known_lifetimes() {
+            keep_lifetimes(&mut wanted, &before);
+        }
+        match (design.keeps_places(), form.most(&value)) {
+            (true, Some(_)) => return Err(PatchError::NoLifetime),
+            (true, None) if before.is_empty() => return Err(PatchError::NoMarker),
+            (_, Some(most)) if wanted.len() > most => {
+                return Err(PatchError::NotAllWritten { markers: wanted.len(), most });
+            }
+            _ => {}
         }
         let changes = changes(&before, &wanted);
-        let (ways, changes) = within(&self.0, |root| edits(root, &requests, &changes))?;
+        let (ways, changes) = within(&self.0, |root| edits(root, form, &requests, &changes))?;
         // The first way of editing whose result reads as the same prompt wins.
         let mut patched = ways.into_iter().filter_map(|edits: Edits| self.0.edited(edits));
-        let patched = patched.find_map(|text| Some((self.read_again(&text, &wanted)?, text)));
+        let patched = patched.find_map(|text| {
+            Some((self.read_again(&text, form).filter(|again| again.recorded() == wanted)?, text))
+        });
         let (requests, text) = patched.ok_or(PatchError::NotAlone)?;
         match requests.refusal() {
             Some(refusal) => Err(PatchError::Refused(refusal)),
-            None => Ok(Patched { text, changes, markers: wanted.len() }),
+            None => Ok(Patched {
+                text,
+                changes,
+                markers: wanted.len(),
+                has_own_marker: form.has_own_marker(&value),
+            }),
         }
     }
 
-    /// Parses an edited text. `None` unless only the markers differ and are the wanted ones.
-    fn read_again(&self, text: &SettingsText, wanted: &[Placement]) -> Option<Requests> {
+    /// Parses an edited text. `None` unless only the markers differ.
+    fn read_again(&self, text: &SettingsText, form: Form) -> Option<Requests> {
         let value = |text: &SettingsText| text.with_root(|root| Ok(root.value())).ok();
-        let is_same = value(&self.0).map(unmarked) == value(text).map(unmarked);
-        let requests = Requests::of(&within(text, Body::of).ok()?).ok()?;
-        (is_same && requests.recorded() == wanted).then_some(requests)
+        let unmarked = |text| value(text).map(|value| form.unmarked(value));
+        let requests = Requests::of(&Body::read(text, form).ok()?).ok()?;
+        (unmarked(&self.0) == unmarked(text)).then_some(requests)
+    }
+}
+
+/// Gives markers that stay at their places the lifetimes of before, and new ones the service's default.
+fn keep_lifetimes(wanted: &mut [Placement], before: &[Placement]) {
+    for marker in wanted {
+        let same = before.iter().find(|one| one.blocks == marker.blocks);
+        marker.ttl = same.map_or(Ttl::FiveMinutes, |one| one.ttl);
     }
 }
 
@@ -179,38 +222,13 @@ fn within<T>(
 /// Alternative edits of a text, the best first, and the changes with their places.
 fn edits(
     root: &Root<'_>,
+    form: Form,
     requests: &Requests,
     changes: &[Change],
 ) -> Result<(Vec<Edits>, Vec<MarkerChange>), PatchError> {
-    let blocks = Blocks::of(root)?.counted(requests.blocks())?;
+    let blocks = Blocks::of(root, form)?.counted(requests.blocks())?;
     let told = changes.iter().map(|change| blocks.told(change)).collect::<Result<_, _>>()?;
     Ok((blocks.edits(changes)?, told))
-}
-
-/// A body without its markers, with each content as a list.
-fn unmarked(mut body: Value) -> Value {
-    take_marker(&mut body);
-    body["tools"].as_array_mut().into_iter().flatten().for_each(take_marker);
-    unmark(&mut body["system"]);
-    for message in body["messages"].as_array_mut().into_iter().flatten() {
-        unmark(&mut message["content"]);
-    }
-    body
-}
-
-/// Removes the markers of a content.
-fn unmark(content: &mut Value) {
-    if content.is_string() {
-        let text = content.take();
-        *content = json!([{"type": "text", "text": text}]);
-    }
-    content.as_array_mut().into_iter().flatten().for_each(take_marker);
-}
-
-fn take_marker(block: &mut Value) {
-    if let Value::Object(fields) = block {
-        fields.remove(MARKER);
-    }
 }
 
 /// Lifetime of a marker before and afterwards, by place.
@@ -234,18 +252,6 @@ fn changes(before: &[Placement], after: &[Placement]) -> Vec<Change> {
     places.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
-/// API that a body is for, and its markers.
-fn marks_of(api: OtherApi) -> &'static str {
-    match api {
-        OtherApi::Converse => {
-            "it is one to Bedrock's Converse API, which marks by blocks {\"cachePoint\": {\"type\": \"default\"}}"
-        }
-        OtherApi::Responses => "it is one to OpenAI's Responses API, which has no such markers",
-        OtherApi::Chat => "it is one to OpenAI's chat completions, which have no such markers",
-        OtherApi::Gemini => "it is one to Gemini, which has no such markers",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,9 +264,14 @@ mod tests {
     }
 
     fn told(patched: &Patched) -> Vec<String> {
-        let name = |ttl: Option<Ttl>| ttl.map_or("-", Ttl::name);
         let change = |change: &MarkerChange| {
-            format!("{} {} {}", change.place, name(change.before), name(change.after))
+            let [before, after] = [change.before, change.after].map(|ttl| match ttl {
+                None => "-",
+                Some("five minutes") => "5m",
+                Some("an hour") => "1h",
+                Some(other) => other,
+            });
+            format!("{} {before} {after}", change.place)
         };
         patched.changes.iter().map(change).collect()
     }
@@ -386,30 +397,142 @@ mod tests {
     }
 
     #[test]
-    fn bodies_for_other_services_are_refused() {
-        let user = r#""messages": [{"role": "user", "content": [{"text": "{{task}}"}]}]"#;
+    fn services_without_markers_are_named() {
         let chat = r#""messages": [{"role": "system", "content": "You"}, {"role": "user", "content": "a"}]"#;
         for (body, api) in [
-            (format!(r#"{{"modelId": "us.anthropic.claude-opus-5-v1:0", {user}}}"#), "Converse"),
-            (format!("{{{user}}}"), "Converse"),
+            (format!(r#"{{"model": "gpt-5.5", {chat}}}"#), "OpenAI's chat completions, which"),
             (
-                r#"{"system": [{"text": "a"}, {"cachePoint": {"type": "default"}}]}"#.into(),
-                "Converse",
+                format!(r#"{{"model": "{{{{model}}}}", {chat}}}"#),
+                "OpenAI's chat completions, which",
             ),
-            (format!(r#"{{"model": "gpt-5.6-sol", {chat}}}"#), "chat completions"),
-            (format!(r#"{{"model": "{{{{model}}}}", {chat}}}"#), "chat completions"),
-            (r#"{"model": "gpt-5.6-sol", "input": "{{task}}"}"#.into(), "Responses"),
-            (r#"{"contents": [{"parts": [{"text": "a"}]}]}"#.into(), "Gemini"),
+            (
+                r#"{"model": "gpt-5.2", "input": "{{task}}"}"#.into(),
+                "OpenAI's Responses API, which",
+            ),
+            (r#"{"contents": [{"parts": [{"text": "a"}]}]}"#.into(), "Gemini, which has no such"),
         ] {
             for name in ["last-two", "system-only", "1h", "none"] {
                 let problem = patched(&body, name).expect_err("refused").to_string();
-                let begins = ": it is no request to the Messages API: it is one to ";
-                assert!(problem.starts_with(begins) && problem.contains(api), "{problem}");
+                let begins = format!(": it is a request to {api}");
+                assert!(problem.starts_with(&begins), "{problem}");
             }
         }
         // Gateways take them for Claude.
         let gateway = format!(r#"{{"model": "anthropic/claude-opus-5", {chat}}}"#);
         assert!(patched(&gateway, "last-message").is_ok());
+    }
+
+    /// Of the Converse API: a tool, a system prompt with a cache point, and a task, a call and its result.
+    const CONVERSE: &str = r#"{
+  "modelId": "us.anthropic.claude-opus-5-v1:0",
+  "system": [
+    {"text": "You act."}, // the agent
+    {"cachePoint": {"type": "default"}}
+  ],
+  "toolConfig": {"tools": [{"toolSpec": {"name": "run", "inputSchema": {"json": {}}}}]},
+  "messages": [
+    {"role": "user", "content": [{"text": "{{task}}"}]},
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "run", "input": {}}}]},
+    {
+      "role": "user",
+      "content": [
+        {"toolResult": {"toolUseId": "t", "content": [{"text": "{{result}}"}]}},
+      ]
+    }
+  ]
+}"#;
+
+    #[test]
+    fn converse_gets_cache_points() {
+        let point = r#"{"cachePoint": {"type": "default"}}"#;
+        let without_comment = CONVERSE.replace(" // the agent", "");
+        let last = patched(&without_comment, "last-two").expect("a patch");
+        let changes =
+            ["system[0] 5m -", "messages[0].content[0] - 5m", "messages[2].content[0] - 5m"];
+        assert_eq!(told(&last), changes);
+        let expected = without_comment
+            .replace(&format!(",\n    {point}"), "")
+            .replace(r#"{"text": "{{task}}"}"#, &format!(r#"{{"text": "{{{{task}}}}"}}, {point}"#))
+            .replace("}]}},\n", &format!("}}]}}}},\n        {point},\n"));
+        assert_eq!(last.text.as_str(), expected);
+        let none = patched(last.text.as_str(), "none").expect("a patch");
+        assert_eq!(none.text.as_str(), without_comment.replace(&format!(",\n    {point}"), ""));
+        let hour = patched(CONVERSE, "1h").expect("a patch");
+        assert_eq!(told(&hour), ["system[0] 5m 1h"]);
+        let expected = CONVERSE.replace(r#""default""#, r#""default", "ttl": "1h""#);
+        assert_eq!(hour.text.as_str(), expected);
+        // Of five blocks: the tool, the system prompt, and so on.
+        let even = told(&patched(CONVERSE, "four-even").expect("a patch"));
+        assert_eq!(even[0], "toolConfig.tools[0] - 5m");
+        let problem = patched(CONVERSE, "none").expect_err("a comment").to_string();
+        assert!(problem.starts_with(":5:5: a comment in front of a cache point"), "{problem}");
+        let first = r#"{"system": [{"cachePoint": {"type": "default"}}], "messages": [{"role": "user", "content": [{"text": "a"}]}]}"#;
+        let problem = patched(first, "none").expect_err("no block").to_string();
+        assert!(problem.ends_with("a cache point without a block in front of it"), "{problem}");
+    }
+
+    #[test]
+    fn openai_gets_breakpoints() {
+        let mark = r#""prompt_cache_breakpoint": {"mode": "explicit"}"#;
+        let chat = r#"{"model": "gpt-5.6-sol", "tools": [{"type": "function", "function": {"name": "run"}}],
+            "messages": [{"role": "system", "content": "You"}, {"role": "user", "content": [{"type": "text", "text": "{{task}}"}]},
+            {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": "{{result}}"}]}"#;
+        let two = patched(chat, "last-two").expect("a patch");
+        let places = ["messages[1].content[0] - a marker", "messages[3].content - a marker"];
+        assert_eq!(told(&two), places);
+        let expected =
+            chat.replace(r#""{{task}}"}"#, &format!(r#""{{{{task}}}}", {mark}}}"#)).replace(
+                r#""{{result}}""#,
+                &format!(r#"[{{"type": "text", "text": "{{{{result}}}}", {mark}}}]"#),
+            );
+        assert_eq!(two.text.as_str(), expected);
+        let again = patched(&expected, "last-two").expect("a patch");
+        assert!(again.changes.is_empty(), "it has them already");
+        let system = patched(chat, "system-only").expect("a patch");
+        assert_eq!(told(&system), ["messages[0].content - a marker"]);
+
+        let input = r#"{"model": "gpt-5.6-sol", "instructions": "You", "input": "{{task}}"}"#;
+        let last = patched(input, "last-message").expect("a patch");
+        let list = format!(
+            r#"[{{"role": "user", "content": [{{"type": "input_text", "text": "{{{{task}}}}", {mark}}}]}}]"#
+        );
+        assert_eq!(last.text.as_str(), input.replace(r#""{{task}}""#, &list));
+        let problem = patched(input, "system-only").expect_err("refused").to_string();
+        assert!(
+            problem.starts_with(": a marker would stand on instructions, which takes none"),
+            "{problem}"
+        );
+        let items = r#"{"model": "gpt-6-sol", "input": [{"role": "developer", "content": [{"type": "input_text", "text": "You",
+                "prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}}]},
+            {"type": "function_call", "call_id": "c", "name": "run", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "{{result}}"}]}]}"#;
+        let system = patched(items, "system-only").expect("a patch");
+        assert!(system.changes.is_empty(), "a lifetime of its own stays");
+        let last = patched(items, "last-message").expect("a patch");
+        let expected =
+            ["input[0].content[0] a marker for 12 hours -", "input[2].output[0] - a marker"];
+        assert_eq!(told(&last), expected);
+        let problem = patched(items, "1h").expect_err("refused").to_string();
+        assert!(problem.starts_with(": OpenAI keeps marked prefixes for 30 minutes"), "{problem}");
+    }
+
+    #[test]
+    fn openai_writes_three_breakpoints_beside_its_own() {
+        let message = |text| format!(r#"{{"role": "user", "content": "{text}"}}"#);
+        let body = |options: &str| {
+            let messages = ["a", "b", "c", "d"].map(message).join(", ");
+            format!(
+                r#"{{"model": "gpt-5.6-sol", "max_completion_tokens": 1{options}, "messages": [{messages}]}}"#
+            )
+        };
+        let problem = patched(&body(""), "four-even").expect_err("refused").to_string();
+        assert!(
+            problem.starts_with(": 4 markers, of which OpenAI writes the latest 3;"),
+            "{problem}"
+        );
+        let explicit = body(r#", "prompt_cache_options": {"mode": "explicit"}"#);
+        assert_eq!(patched(&explicit, "four-even").expect("a patch").markers, 4);
     }
 
     #[test]

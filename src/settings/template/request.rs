@@ -3,9 +3,11 @@
 use jsonc_parser::ast::Value as Node;
 
 use super::super::root::Root;
-use super::super::text::range;
-use super::PatchError;
+use super::super::text::{SettingsText, range};
+use super::form::Form;
+use super::{PatchError, within};
 use crate::read::input::{Discovered, Source};
+use crate::read::log::in_messages_form;
 use crate::requests::conversation::read;
 use crate::simulate::cache::{Refusal, simulate};
 use crate::simulate::strategy::{MarkerDesign, Placement};
@@ -76,7 +78,7 @@ fn record(minute: usize, body: &str) -> String {
     )
 }
 
-/// Body of a request as plain JSON, its keys in their order, so that prefixes of its messages can be sent.
+/// Body of a request in the form of the Messages API as plain JSON, its keys in their order, so that prefixes of its messages can be sent.
 pub(super) struct Body {
     /// Source texts of all fields except the messages.
     fields: Vec<String>,
@@ -85,11 +87,20 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// Reads the body from a text.
+    /// Reads the body from a text, whatever its API.
     ///
     /// # Errors
     /// A key that matters is there twice, or the messages are not a list of objects.
-    pub(super) fn of(root: &Root<'_>) -> Result<Self, PatchError> {
+    pub(super) fn read(text: &SettingsText, form: Form) -> Result<Self, PatchError> {
+        let Some(api) = form.api() else { return within(text, Self::of) };
+        let plain = text.with_root(|root| Ok(root.plain(0..root.text.len())))?;
+        let form = in_messages_form(api, &plain);
+        let form = form.ok_or_else(|| PatchError::NoRequest("it has no message".to_owned()))?;
+        within(&SettingsText::parse(form.as_bytes())?, Self::of)
+    }
+
+    /// Reads the body from the text of one of the Messages API.
+    fn of(root: &Root<'_>) -> Result<Self, PatchError> {
         let mut body = Self { fields: Vec::new(), messages: Vec::new() };
         let _each_once = root.find(&[MESSAGES])?;
         let model = root.find(&[MODEL])?.map(|(_, property)| &property.value);
