@@ -344,6 +344,33 @@ fn a_forced_choice_of_tools_is_counted_as_documented() {
     }
 }
 
+/// The schema with an indent of two spaces, and 80 tokens around it (docs/accuracy.md).
+#[test]
+fn a_schema_for_the_answer_is_counted() {
+    let schema = json!({"type": "object", "properties": {"rain": {"type": "boolean"}}, "required": ["rain"]});
+    let tokens = |model: &str, field: &str, value: Value| {
+        let mut body = body();
+        body["model"] = model.into();
+        body[field] = value;
+        tokens_of(&body, &[])["prompt"].clone()
+    };
+    let format = json!({"type": "json_schema", "schema": schema});
+    let without = tokens("claude-sonnet-4-5", "stream", true.into());
+    let pretty = serde_json::to_string_pretty(&schema).expect("JSON");
+    let more = 80 + count(Vocabulary::Claude3, &pretty);
+    for (field, value) in
+        [("output_config", json!({"format": format})), ("output_format", format.clone())]
+    {
+        let with = tokens("claude-sonnet-4-5", field, value);
+        let [with_it, without_it] = [&with, &without].map(|prompt| prompt["tokens"].as_u64());
+        assert_eq!(with_it, without_it.map(|tokens| tokens + more), "{field}");
+        assert_eq!(with["basis"], without["basis"], "{field}");
+    }
+    // Of later vocabularies nothing was measured.
+    let later = tokens("claude-opus-4-8", "output_format", format);
+    assert_eq!(later["basis"], "estimated");
+}
+
 #[test]
 fn a_body_is_divided_by_part_tool_server_and_block() {
     let parts = |by: &str| -> BTreeMap<String, u64> {

@@ -188,11 +188,10 @@ fn refused_answer(body: &Request<'_>) -> Option<Refusal> {
     if body.other.value("max_tokens").is_none_or(|value| value.get() != "0") {
         return None;
     }
-    let output = body.output_config.0.as_ref();
     let is_set = body.other.value("stream").is_some_and(|value| value.get() == "true")
         || is_of_kind(body.thinking, &["enabled", "adaptive"])
         || is_of_kind(body.tool_choice, &["any", "tool"])
-        || output.and_then(|output| output.format).is_some();
+        || body.format().is_some();
     is_set.then_some(Refusal::NoAnswer)
 }
 
@@ -549,16 +548,16 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.label.push_str("message-settings");
         let has_budget = is_of_kind(body.thinking, &["enabled"]);
         let is_forced = is_of_kind(body.tool_choice, &["any", "tool"]);
-        let has_format =
-            body.output_config.0.as_ref().is_some_and(|output| output.format.is_some());
         self.extend(Some(self.here), Part::MessageSettings, None, |walk| {
-            match (has_format, is_forced, has_budget) {
-                // The text that a format writes into the prompt is unknown.
-                (true, _, _) => Size::UNKNOWN,
+            let setting = match (is_forced, has_budget) {
                 // A budget for thinking rules a forced choice out.
-                (false, true, _) => walk.sizes.forced_choice(),
-                (false, false, true) => walk.sizes.thinking_budget(),
-                (false, false, false) => walk.sizes.nothing(),
+                (true, _) => walk.sizes.forced_choice(),
+                (false, true) => walk.sizes.thinking_budget(),
+                (false, false) => walk.sizes.nothing(),
+            };
+            match body.format() {
+                Some(format) => setting.with(walk.sizes.format(format)),
+                None => setting,
             }
         });
         Ok(())

@@ -88,6 +88,8 @@ pub(super) struct Request<'a> {
     pub(super) thinking: Option<&'a RawValue>,
     pub(super) tool_choice: Option<&'a RawValue>,
     pub(super) output_config: Shape<OutputConfig<'a>>,
+    /// Format of the answer, as the beta of November 2025 takes it.
+    pub(super) output_format: Option<&'a RawValue>,
     pub(super) speed: Text<'a>,
     pub(super) cache_control: Shape<CacheControl<'a>>,
     pub(super) metadata: Option<&'a RawValue>,
@@ -109,6 +111,13 @@ pub(super) struct Request<'a> {
 }
 
 sifted!(Request);
+
+impl<'a> Request<'a> {
+    /// Format of the answer.
+    pub(super) fn format(&self) -> Option<&'a RawValue> {
+        self.output_config.0.as_ref().and_then(|output| output.format).or(self.output_format)
+    }
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, remote = "Self")]

@@ -45,7 +45,7 @@ pub(super) fn write_settings(
         ("thinking", body.thinking, thinking.as_slice()),
         ("tool_choice", body.tool_choice, choices),
         ("effort", output.and_then(|output| output.effort), &[&*effort]),
-        ("format", output.and_then(|output| output.format), &[]),
+        ("format", body.format(), &[]),
     ];
     for (name, value, defaults) in settings {
         out.extend_from_slice(format!("\"{name}\":").as_bytes());

@@ -41,6 +41,9 @@ pub(crate) struct Frames {
     pub(crate) container: u64,
     /// Request for extended thinking with a budget. (Sonnet 4.)
     pub(crate) thinking_budget: u64,
+    /// Request for an answer by a schema, besides the schema with an indent of two; `None` if it is unknown. (Sonnet 4.5:
+    /// 80 leaves at most two tokens in each of seven public recordings, two of which it was not derived from.)
+    pub(crate) format: Option<u64>,
     /// Thinking, besides its text.
     pub(crate) thinking: u64,
     /// Bytes of a signature for a hundred tokens of the thinking that it hides, and bytes that hide none.
@@ -68,6 +71,7 @@ const CLAUDE_3: Frames = Frames {
     server_result: 19,
     container: 6,
     thinking_budget: 29,
+    format: Some(80),
     thinking: 15,
     signature: (356, 220),
     // The first matching prefix counts: a dated name before the general one, the rest last.
@@ -93,6 +97,7 @@ const CLAUDE_4_7: Frames = Frames {
     text_after_results: 9,
     reminder: 18,
     thinking_budget: 0,
+    format: None,
     signature: (356, 220),
     service_tools: NEWER_TOOLS,
     ..CLAUDE_3
@@ -116,6 +121,7 @@ const CLAUDE_4_8: Frames = Frames {
     server_result: 16,
     container: 10,
     thinking_budget: 0,
+    format: None,
     thinking: 1,
     signature: (356, 320),
     service_tools: NEWER_TOOLS,

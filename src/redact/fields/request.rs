@@ -11,7 +11,7 @@ shapes! {
         System: "system";
         Shaped(MESSAGE): "messages";
         Shaped(SETTING):
-            "thinking tool_choice output_config cache_control context_management safeguards";
+            "thinking tool_choice output_config output_format cache_control context_management safeguards";
         Shaped(DIAGNOSTICS): "diagnostics";
         Shaped(METADATA): "metadata";
         Word: "speed service_tier inference_geo stream method";

@@ -13,7 +13,7 @@ use crate::requests::conversation::History;
 const OF_MESSAGES: [&str; 2] = ["citations", "images"];
 
 /// Fields of the service's interface that are reported by their names.
-const NAMED: [&str; 14] = [
+const NAMED: [&str; 13] = [
     "billing_policy",
     "compaction",
     "container",
@@ -23,7 +23,6 @@ const NAMED: [&str; 14] = [
     "inference_geo",
     "mcp_servers",
     "output_config.task_budget",
-    "output_format",
     "service_tier",
     "thread",
     "user_profile_id",

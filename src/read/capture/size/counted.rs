@@ -4,12 +4,14 @@
 use std::cell::OnceCell;
 
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::block::{Block, BlockKind};
 use super::super::canonical::write_canonical;
 use super::super::tree::Part;
 use crate::base::{ByKey, Facts, Tokenizer, Vocabulary};
+use crate::read::input::Shape;
 use crate::read::rendered::{Frames, Scale, document_tokens, image_tokens, tool_line, written};
 
 /// Place of a block in a prompt.
@@ -95,6 +97,14 @@ impl<'a> Counted<'a> {
     /// Tokens that a request for extended thinking with a budget adds.
     pub(super) fn thinking_budget(&self) -> u64 {
         self.frames().thinking_budget
+    }
+
+    /// Tokens that a request for an answer by a schema adds; `None` if they are unknown.
+    pub(super) fn format(&self, format: &RawValue) -> Option<u64> {
+        let frame = self.frames().format?;
+        let format: Shape<Format> = serde_json::from_str(format.get()).ok()?;
+        let schema = serde_json::to_string_pretty(&format.0?.schema?).ok()?;
+        Some(frame + self.scale.text(&schema))
     }
 
     /// Returns true if the size of a block is counted and no part of it estimated: texts, tools of the client's,
@@ -278,6 +288,12 @@ fn has_known_fields(canonical: &str) -> bool {
 /// Line of a tool.
 fn line_of(block: &Block<'_>) -> String {
     tool_line(block.name.as_str().unwrap_or_default(), block.description, block.input_schema)
+}
+
+/// Format of an answer.
+#[derive(serde::Deserialize)]
+struct Format {
+    schema: Option<Value>,
 }
 
 /// Output of a tool that the service ran.

@@ -7,6 +7,8 @@ mod estimate;
 use std::fmt;
 use std::num::NonZeroU64;
 
+use serde_json::value::RawValue;
+
 use counted::Counted;
 pub(super) use counted::{Deferred, DeferredTool, Place, Role};
 
@@ -55,6 +57,11 @@ pub(super) struct Size {
 impl Size {
     /// Unknown size.
     pub(super) const UNKNOWN: Self = Self { tokens: 0, is_counted: false };
+
+    /// Size of two parts.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self { tokens: self.tokens + other.tokens, is_counted: self.is_counted && other.is_counted }
+    }
 }
 
 /// Sizes for the prompts of one model.
@@ -113,6 +120,12 @@ impl<'a> Sizes<'a> {
     /// Tokens that a request for extended thinking with a budget adds.
     pub(super) fn thinking_budget(&self) -> Size {
         self.size(self.counted.map_or(0, |counted| counted.thinking_budget()))
+    }
+
+    /// Tokens that a request for an answer by a schema adds.
+    pub(super) fn format(&self, format: &RawValue) -> Size {
+        let tokens = self.counted.and_then(|counted| counted.format(format));
+        tokens.map_or(Size::UNKNOWN, |tokens| self.size(tokens))
     }
 
     /// Tokens of a tool's name; zero if tokens are not counted.
