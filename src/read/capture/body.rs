@@ -197,8 +197,7 @@ fn refused_answer(body: &Request<'_>) -> Option<Refusal> {
 
 /// Returns true if a setting has one of some types.
 fn is_of_kind(value: Option<&RawValue>, kinds: &[&str]) -> bool {
-    let value: Option<Kind<'_>> = value.and_then(|value| serde_json::from_str(value.get()).ok());
-    value.is_some_and(|value| kinds.iter().any(|kind| value.r#type.is(kind)))
+    Kind::of(value).is_some_and(|value| kinds.iter().any(|kind| value.r#type.is(kind)))
 }
 
 /// Message with its blocks parsed.
@@ -295,6 +294,14 @@ fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
 struct Kind<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
+    /// Name of the chosen tool.
+    name: Text<'a>,
+}
+
+impl<'a> Kind<'a> {
+    fn of(value: Option<&'a RawValue>) -> Option<Self> {
+        value.and_then(|value| serde_json::from_str(value.get()).ok())
+    }
 }
 
 /// Walk through the tree, block by block.
@@ -547,13 +554,16 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.canonical.extend_from_slice(format!("\"images\":{images}}}").as_bytes());
         self.label.push_str("message-settings");
         let has_budget = is_of_kind(body.thinking, &["enabled"]);
-        let is_forced = is_of_kind(body.tool_choice, &["any", "tool"]);
+        let choice = Kind::of(body.tool_choice).unwrap_or_default();
+        let is_named = choice.r#type.is("tool");
         self.extend(Some(self.here), Part::MessageSettings, None, |walk| {
-            let setting = match (is_forced, has_budget) {
-                // A budget for thinking rules a forced choice out.
-                (true, _) => walk.sizes.forced_choice(),
-                (false, true) => walk.sizes.thinking_budget(),
-                (false, false) => walk.sizes.nothing(),
+            // A budget for thinking rules a forced choice out.
+            let setting = if is_named || choice.r#type.is("any") {
+                walk.sizes.forced_choice(choice.name.as_str().filter(|_| is_named))
+            } else if has_budget {
+                walk.sizes.thinking_budget()
+            } else {
+                walk.sizes.nothing()
             };
             match body.format() {
                 Some(format) => setting.with(walk.sizes.format(format)),

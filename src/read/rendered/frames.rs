@@ -41,6 +41,9 @@ pub(crate) struct Frames {
     pub(crate) container: u64,
     /// Request for extended thinking with a budget. (Sonnet 4.)
     pub(crate) thinking_budget: u64,
+    /// Choice of one tool, besides its name and what any forced choice adds; `None` if it is unknown. (Sonnet 4 and Haiku
+    /// 4.5: to the token in eight public recordings.)
+    pub(crate) named_choice: Option<u64>,
     /// Request for an answer by a schema, besides the schema with an indent of two; `None` if it is unknown. (Sonnet 4.5:
     /// 80 leaves at most two tokens in each of seven public recordings, two of which it was not derived from.)
     pub(crate) format: Option<u64>,
@@ -71,6 +74,7 @@ const CLAUDE_3: Frames = Frames {
     server_result: 19,
     container: 6,
     thinking_budget: 29,
+    named_choice: Some(2),
     format: Some(80),
     thinking: 15,
     signature: (356, 220),
@@ -97,6 +101,7 @@ const CLAUDE_4_7: Frames = Frames {
     text_after_results: 9,
     reminder: 18,
     thinking_budget: 0,
+    named_choice: None,
     format: None,
     signature: (356, 220),
     service_tools: NEWER_TOOLS,
@@ -121,6 +126,7 @@ const CLAUDE_4_8: Frames = Frames {
     server_result: 16,
     container: 10,
     thinking_budget: 0,
+    named_choice: None,
     format: None,
     thinking: 1,
     signature: (356, 320),

@@ -112,9 +112,11 @@ impl<'a> Sizes<'a> {
         self.of_tokens(self.facts.tools_prompt.0)
     }
 
-    /// Tokens that the service adds if the model has to call a tool.
-    pub(super) fn forced_choice(&self) -> Size {
-        self.facts.forced_choice.map_or(Size::UNKNOWN, |tokens| self.of_tokens(tokens.0))
+    /// Tokens that the service adds if the model has to call a tool, or the one of a name.
+    pub(super) fn forced_choice(&self, name: Option<&str>) -> Size {
+        let named = self.counted.zip(name).map_or(0, |(counted, name)| counted.named_choice(name));
+        let known = self.facts.forced_choice;
+        known.map_or(Size::UNKNOWN, |tokens| self.of_tokens(tokens.0 + named))
     }
 
     /// Tokens that a request for extended thinking with a budget adds.
