@@ -19,6 +19,9 @@ use crate::read::input::read_whole;
 /// Most bytes of a state: six million requests.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// First bytes of a record of a reported break.
+const TOLD: &[u8; 8] = b"told/v1\n";
+
 /// Age at which states that were not written since are removed.
 const MOST_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -72,7 +75,7 @@ impl Kept {
     /// Request of the last break that a hook reported, in a session.
     pub(super) fn told_break(&self, path: &Path) -> Option<u64> {
         let told = read(&self.told(path)?)?;
-        Some(u64::from_le_bytes(told.try_into().ok()?))
+        Some(u64::from_le_bytes(told.strip_prefix(TOLD)?.try_into().ok()?))
     }
 
     /// Records that a break was reported.
@@ -81,7 +84,7 @@ impl Kept {
     /// Errors of the system, or the lack of a cache folder.
     pub(super) fn tell_break(&self, path: &Path, request: u64) -> io::Result<()> {
         let told = self.told(path).ok_or(io::ErrorKind::NotFound)?;
-        replace(&told, &request.to_le_bytes())
+        replace(&told, &[*TOLD, request.to_le_bytes()].concat())
     }
 
     /// Path of the record of reported breaks, beside the state and valid under all settings.
@@ -130,17 +133,16 @@ fn is_own(entry: &fs::DirEntry) -> bool {
     let is_named = stem.len() == 16 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_named
         && match ending {
-            "" => is_state(&entry.path()),
-            "told" => entry.metadata().is_ok_and(|metadata| metadata.len() == 8),
+            "" => begins_with(&entry.path(), Followed::BEGINNING),
+            "told" => begins_with(&entry.path(), TOLD),
             _ => false,
         }
 }
 
-/// Returns true if a file begins as states do.
-fn is_state(path: &Path) -> bool {
-    let mut first = [0; Followed::BEGINNING.len()];
+fn begins_with(path: &Path, beginning: &[u8]) -> bool {
+    let mut first = vec![0; beginning.len()];
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == *Followed::BEGINNING
+    read.is_ok() && first == beginning
 }
 
 /// Removes old states, and old files of runs that were killed. Files that cannot be removed stay, and so does
@@ -171,13 +173,13 @@ mod tests {
         fs::create_dir(&folder).expect("a folder");
         let own: [(&str, &[u8]); 3] = [
             ("0123456789abcdef", b"{\"of\":1}"),
-            ("0123456789abcdef.told", b"12345678"),
+            ("0123456789abcdef.told", b"told/v1\n12345678"),
             (".cachesim-x.tmp", b""),
         ];
         let others: [(&str, &[u8]); 5] = [
             ("notes.txt", b"mine"),
             ("fedcba9876543210", b"mine"),
-            ("fedcba9876543210.told", b"mine, too"),
+            ("fedcba9876543210.told", b"mine, too, is it"),
             ("fedcba9876543210.txt", b"{\"of\":1}"),
             ("fedcba987654321", b"{\"of\":1}"),
         ];

@@ -75,8 +75,8 @@ pub struct AgentFile {
     pub(super) folders: Vec<String>,
     /// Requests, in file order.
     pub requests: Vec<AgentRequest>,
-    /// Number of requests that are left out because the file repeats them from another one, even if that
-    /// one was not read: those of a copy at its beginning.
+    /// Number of requests that are left out as repetitions: of another file, even if that one was not read, at the
+    /// beginning of a copy, or of the row in front of them.
     pub copies: u64,
     /// Content that the client put into its conversations, in file order.
     pub pieces: Vec<Piece>,

@@ -180,13 +180,21 @@ impl<'a> LogReader<'a> {
     /// Adds a request with known usage. Without a session its predecessor is unknown.
     fn add(&mut self, billed: &Billed, request: AgentRequest) {
         let follows = if request.session.is_some() { Follows::Previous } else { Follows::Nothing };
-        self.file.requests.push(AgentRequest {
+        let request = AgentRequest {
             reasoning: billed.reasoning,
             knows_writes: billed.knows_writes,
             knows_lifetime: billed.knows_lifetime,
             follows,
             ..request
-        });
+        };
+        let AgentFile { requests, copies, .. } = &mut self.file;
+        // A packed table can hold millions of equal rows in a few bytes: only the first one is kept.
+        match requests.last().filter(|last| last.identity.is_some()) {
+            Some(last) if *last == (AgentRequest { line: last.line, ..request.clone() }) => {
+                *copies += 1;
+            }
+            _ => requests.push(request),
+        }
     }
 
     /// Finished log, its requests ordered by their start.

@@ -248,7 +248,9 @@ mod tests {
         let row = "a,acompletion,2026-09-21 14:13:20,2026-09-21 14:13:25,gpt-5.5,100,5,";
         let usage = "\"{\"\"usage_object\"\":{\"\"prompt_tokens\"\":100,\"\"completion_tokens\"\":5,\
              \"\"cache_read_input_tokens\"\":70}}\"";
-        let whole = format!("{HEADER}\n{row}{usage}\n{row}{usage}");
+        // Rows that are equal would be one.
+        let other = row.replacen('a', "z", 1);
+        let whole = format!("{HEADER}\n{other}{usage}\n{row}{usage}");
         for (text, requests, torn) in [
             (whole.clone(), 2, 0),
             (format!("{whole}\n"), 2, 0),
