@@ -11,6 +11,7 @@ use crate::explain::analysis::Event;
 use crate::explain::breaks::Break;
 use crate::explain::context::ContextKind;
 use crate::explain::story::{NewContent, Story, Under};
+use crate::read::agent::Vendor;
 use crate::requests::conversation::{History, Request};
 use crate::simulate::ledger::Ledger;
 use crate::simulate::pricing::Billing;
@@ -194,9 +195,16 @@ fn billed_sentence(request: &Request, billed: &Under<'_>) -> String {
     let split = &row.billing;
     let mut written: Vec<String> = Vec::new();
     for (ttl, written_for) in [(Ttl::FiveMinutes, split.write_5m), (Ttl::OneHour, split.write_1h)] {
-        if written_for > Tokens::ZERO {
-            written.push(format!("{} written for {}", tokens(written_for), ttl_words(ttl)));
+        if written_for == Tokens::ZERO {
+            continue;
         }
+        // Lifetimes elsewhere are not Claude's TTLs.
+        let lifetime = if request.vendor == Vendor::Anthropic {
+            format!(" for {}", ttl_words(ttl))
+        } else {
+            String::new()
+        };
+        written.push(format!("{} written{lifetime}", tokens(written_for)));
     }
     if written.is_empty() {
         written.push("none written".to_owned());

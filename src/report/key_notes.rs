@@ -43,7 +43,7 @@ pub(super) fn steps_of_services(history: &History) -> Option<String> {
     let steps = Vec::from_iter(steps).join(", ");
     (!steps.is_empty()).then(|| {
         format!(
-            "Services without markers keep whole prompts, in steps: {steps}. A request could have read those of the \
+            "Services other than Claude's keep whole prompts, in steps: {steps}. A request could have read those of the \
              prompt before it."
         )
     })

@@ -99,7 +99,7 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
         ),
     };
     if prompt.vocabulary.is_some() && !prompt.is_counted {
-        text.push_str("; a part is estimated, as its size is not known (images, thinking, tools of the service)");
+        text.push_str("; a part is estimated, as its size is not known (images, thinking, tools of the service, schemas of answers)");
     }
     if let Some(recorded) = prompt.recorded {
         text.push_str("; its usage says ");

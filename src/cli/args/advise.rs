@@ -32,7 +32,8 @@ With --template a change of markers is made in a request that an agent's builder
 byte stays, comments included. system-only, last-message, last-two, every-10 and four-even place markers, none takes them \
 out, and 5m, 1h, mixed, 1h-main-5m-agents and 5m-main-1h-agents set the lifetimes of those that are there. They stand where \
 the strategy of that name places them, after the request that came before the last answer in the template. A body of \
-Bedrock's Converse API gets cache points, one of OpenAI's APIs breakpoints, from GPT-5.6 on; their lifetimes stay.
+Bedrock's Converse API gets cache points. One of OpenAI's APIs, for GPT-5.6 or later, gets breakpoints, whose lifetimes no \
+strategy sets.
 
 --since-change compares requests of sessions whose main model and size are the same (from 4, 16, 64, … requests on), of \
 which at least three began before and three after. Sessions of each kind are drawn again, and where the saving is in 95 of \

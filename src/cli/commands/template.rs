@@ -25,11 +25,8 @@ pub(super) fn show(code: &str, file: &Path, output: Output) -> Result<(), CliErr
     } else {
         ""
     };
-    let of_service = if has_own_marker {
-        " OpenAI places one more, at the latest message, whatever the template has."
-    } else {
-        ""
-    };
+    let of_service =
+        if has_own_marker { " OpenAI also caches up to the latest message by itself." } else { "" };
     let end = match (changes.as_slice(), markers) {
         ([], 0) => "It has no marker, and the strategy places none in it: there is no patch.",
         ([], _) => "Its markers are so already: there is no patch.",

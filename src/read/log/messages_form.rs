@@ -4,10 +4,11 @@
 //! out: no service documents which of them part its caches.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::other_api::OtherApi;
@@ -18,6 +19,9 @@ const CACHE_CONTROL: &str = "cache_control";
 
 /// Marker of a part in `OpenAI`'s APIs.
 const BREAKPOINT: &str = "prompt_cache_breakpoint";
+
+/// End of the types of items of the Responses API that are results of calls.
+pub(crate) const RESULT: &str = "_output";
 
 /// Body of a request to another API in the form of the Messages API; `None` if it has no message.
 pub(crate) fn in_messages_form(api: OtherApi, sent: &str) -> Option<String> {
@@ -98,18 +102,33 @@ lenient! {
         text: Option<&'a RawValue>,
         cache_control: Option<&'a RawValue>,
         #[serde(rename = "cachePoint")]
-        cache_point: Shape<CachePoint<'a>>,
+        cache_point: Shape<Point<'a>>,
         #[serde(rename = "prompt_cache_breakpoint")]
-        breakpoint: Shape<CachePoint<'a>>,
+        breakpoint: Shape<Point<'a>>,
+        #[serde(rename = "reasoningContent")]
+        reasoning: Shape<Reasoning<'a>>,
         #[serde(rename = "toolUse", alias = "functionCall")]
         call: Shape<Call<'a>>,
         #[serde(rename = "toolResult", alias = "functionResponse")]
         result: Shape<Answered<'a>>,
     }
 
-    /// Marker of Converse or `OpenAI`'s APIs.
-    struct CachePoint<'a> {
+    /// Marker in any API.
+    struct Point<'a> {
         ttl: Text<'a>,
+    }
+
+    /// Thinking in Converse.
+    struct Reasoning<'a> {
+        #[serde(rename = "reasoningText")]
+        text: Shape<ReasoningText<'a>>,
+        #[serde(rename = "redactedContent")]
+        redacted: Option<&'a RawValue>,
+    }
+
+    struct ReasoningText<'a> {
+        text: Option<&'a RawValue>,
+        signature: Option<&'a RawValue>,
     }
 
     struct ToolConfig<'a> {
@@ -124,7 +143,7 @@ lenient! {
         #[serde(rename = "toolSpec")]
         spec: Shape<ToolSpec<'a>>,
         #[serde(rename = "cachePoint")]
-        cache_point: Shape<CachePoint<'a>>,
+        cache_point: Shape<Point<'a>>,
     }
 
     struct ToolSpec<'a> {
@@ -153,18 +172,65 @@ struct Message<'a> {
 #[serde(untagged)]
 enum Part<'a> {
     /// Part that the Messages API has no form for, or has the same form for.
-    AsSent(Cow<'a, RawValue>),
+    AsSent(&'a RawValue),
     Block(Block<'a>),
 }
 
-/// Fields of a part.
-type Fields<'a> = BTreeMap<Cow<'a, str>, Cow<'a, RawValue>>;
-
 /// Block or tool of the Messages API.
 struct Block<'a> {
-    /// `type`, which tools do not need.
+    /// `type`, unless it is among the members, or not needed.
     kind: Option<&'static str>,
-    fields: Vec<(&'static str, Cow<'a, RawValue>)>,
+    members: Members<'a>,
+}
+
+/// Members of an object in their order, which is part of what a cache compares.
+#[derive(Default)]
+struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
+
+impl<'a> Members<'a> {
+    fn get(&self, name: &str) -> Option<&Cow<'a, RawValue>> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value)
+    }
+
+    /// Takes the marker out.
+    fn unmark(&mut self) -> Option<Cow<'a, RawValue>> {
+        let is_marker = |name: &str| [BREAKPOINT, CACHE_CONTROL].contains(&name);
+        self.0.extract_if(.., |(name, _)| is_marker(name)).last().map(|(_, marker)| marker)
+    }
+
+    /// Text of a part that is nothing else.
+    fn only_text(&self) -> Option<&Cow<'a, RawValue>> {
+        let is_known = self.0.iter().all(|(name, _)| name == "type" || name == "text");
+        self.get("text").filter(|text| is_known && is_text(text))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Each;
+        impl<'de> Visitor<'de> for Each {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Members::default();
+                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+                    members.0.push((name.into(), Cow::Borrowed(value)));
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Each)
+    }
+}
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 impl Serialize for Block<'_> {
@@ -173,7 +239,7 @@ impl Serialize for Block<'_> {
         if let Some(kind) = self.kind {
             map.serialize_entry("type", kind)?;
         }
-        for (name, value) in &self.fields {
+        for (name, value) in &self.members.0 {
             map.serialize_entry(name, value)?;
         }
         map.end()
@@ -185,8 +251,8 @@ impl<'a> Prompt<'a> {
         self.add_tools(body.tools);
         for sent in objects(body.messages) {
             let Sent { role, content, tool_calls, tool_call_id, .. } = sent;
-            if tool_call_id.is_some() {
-                self.add_message("user", marked_result(tool_call_id, content));
+            if let Some(id) = given(tool_call_id) {
+                self.add_message("user", marked_result(Some(id), content));
                 continue;
             }
             let mut parts = parts_of(content);
@@ -200,7 +266,7 @@ impl<'a> Prompt<'a> {
 
     fn add_responses(&mut self, body: Body<'a>) {
         self.add_tools(body.tools);
-        self.system.extend(body.instructions.map(text));
+        self.system.extend(given(body.instructions).map(text));
         let Some(input) = body.input else { return };
         if is_text(input) {
             return self.add_message("user", vec![text(input)]);
@@ -213,11 +279,11 @@ impl<'a> Prompt<'a> {
                 Some("function_call") => {
                     self.add_message("assistant", vec![call(call_id, name, arguments)]);
                 }
-                Some("function_call_output") => {
+                Some(kind) if kind.ends_with(RESULT) => {
                     self.add_message("user", marked_result(call_id, output));
                 }
                 // Reasoning, and calls of the service's own tools.
-                Some(_) => self.add_message("assistant", vec![Part::AsSent(Cow::Borrowed(raw))]),
+                Some(_) => self.add_message("assistant", vec![Part::AsSent(raw)]),
             }
         }
     }
@@ -256,7 +322,7 @@ impl<'a> Prompt<'a> {
         for raw in tools.0.into_iter().flatten() {
             let tool = AnyTool::of(raw);
             let own = tool.declarations.0.unwrap_or_else(|| vec![tool.function.unwrap_or(raw)]);
-            self.tools.extend(own.into_iter().map(|tool| Part::AsSent(Cow::Borrowed(tool))));
+            self.tools.extend(own.into_iter().map(Part::AsSent));
         }
     }
 
@@ -291,6 +357,11 @@ fn is_text(value: &RawValue) -> bool {
     value.get().starts_with('"')
 }
 
+/// Value that is not `null`.
+fn given(value: Option<&RawValue>) -> Option<&RawValue> {
+    value.filter(|value| value.get() != "null")
+}
+
 fn list(value: &RawValue) -> Vec<&RawValue> {
     only_value::<Listed<_>>(value.get()).ok().and_then(|list| list.0).unwrap_or_default()
 }
@@ -314,7 +385,7 @@ fn parts(all: Vec<&RawValue>) -> Vec<Part<'_>> {
 
 fn add_part<'a>(parts: &mut Vec<Part<'a>>, raw: &'a RawValue) {
     let part = only_value::<Shape<AnyPart<'a>>>(raw.get()).ok().and_then(|part| part.0);
-    let Some(part) = part else { return parts.push(Part::AsSent(Cow::Borrowed(raw))) };
+    let Some(part) = part else { return parts.push(Part::AsSent(raw)) };
     if let Some(point) = &part.cache_point.0 {
         return mark(parts, point);
     }
@@ -324,7 +395,8 @@ fn add_part<'a>(parts: &mut Vec<Part<'a>>, raw: &'a RawValue) {
         }
         AnyPart { call: Shape(Some(Call { id, name, input })), .. } => call(id, name, input),
         AnyPart { result: Shape(Some(Answered { call, content })), .. } => result(call, content),
-        _ => Part::AsSent(Cow::Borrowed(raw)),
+        AnyPart { reasoning: Shape(Some(reasoning)), .. } => thinking(reasoning),
+        _ => Part::AsSent(raw),
     });
     if let Some(breakpoint) = &part.breakpoint.0 {
         mark(parts, breakpoint);
@@ -332,25 +404,20 @@ fn add_part<'a>(parts: &mut Vec<Part<'a>>, raw: &'a RawValue) {
 }
 
 /// Marks the last part.
-fn mark(parts: &mut [Part<'_>], point: &CachePoint<'_>) {
+fn mark(parts: &mut [Part<'_>], point: &Point<'_>) {
+    let Some(part) = parts.last_mut() else { return };
     let marker = match point.ttl.as_str() {
         Some("1h" | "12h") => r#"{"type":"ephemeral","ttl":"1h"}"#,
         _ => r#"{"type":"ephemeral"}"#,
     };
-    let Ok(marker) = RawValue::from_string(marker.to_owned()).map(Cow::Owned) else { return };
-    match parts.last_mut() {
-        None => {}
-        Some(Part::Block(block)) => block.fields.push((CACHE_CONTROL, marker)),
-        Some(Part::AsSent(raw)) => {
-            let marked = only_value::<Fields<'_>>(raw.get()).ok().and_then(|mut fields| {
-                fields.remove(BREAKPOINT);
-                fields.insert(CACHE_CONTROL.into(), marker);
-                to_raw_value(&fields).ok()
-            });
-            if let Some(marked) = marked {
-                *raw = Cow::Owned(marked);
-            }
-        }
+    if let Part::AsSent(raw) = part
+        && let Ok(members) = only_value(raw.get())
+    {
+        *part = Part::Block(Block { kind: None, members });
+    }
+    if let (Part::Block(block), Ok(marker)) = (part, RawValue::from_string(marker.to_owned())) {
+        block.members.unmark();
+        block.members.0.push((CACHE_CONTROL.into(), Cow::Owned(marker)));
     }
 }
 
@@ -370,37 +437,44 @@ fn result<'a>(call: Option<&'a RawValue>, content: Option<&'a RawValue>) -> Part
     block(Some("tool_result"), [("tool_use_id", call), ("content", content)])
 }
 
-/// Result of a call in one of `OpenAI`'s APIs: the marker of a part of its content is the result's own here, as a marker
-/// inside of a result belongs to its content.
+/// Result of a call in one of `OpenAI`'s APIs, in the same form whether its content is a text or a list, marked or not:
+/// the marker of a part is the result's own.
 fn marked_result<'a>(call: Option<&'a RawValue>, content: Option<&'a RawValue>) -> Vec<Part<'a>> {
-    let Some((content, marker)) = content.and_then(without_marker) else {
+    let list = content.filter(|content| !is_text(content));
+    let inner = list.and_then(|list| only_value::<Vec<Members<'a>>>(list.get()).ok());
+    let Some(mut inner) = inner else { return vec![result(call, content)] };
+    let marker = inner.iter_mut().filter_map(Members::unmark).last();
+    let text = if let [one] = &inner[..] { one.only_text().cloned() } else { None };
+    let Some(content) = text.or_else(|| to_raw_value(&inner).ok().map(Cow::Owned)) else {
         return vec![result(call, content)];
     };
-    let call = call.map(|call| ("tool_use_id", Cow::Borrowed(call)));
-    let fields = call.into_iter().chain([("content", Cow::Owned(content))]).collect();
-    let mut parts = vec![Part::Block(Block { kind: Some("tool_result"), fields })];
-    let point = only_value::<Shape<CachePoint<'_>>>(marker.get()).ok();
-    mark(&mut parts, &point.and_then(|point| point.0).unwrap_or_default());
+    let call = call.map(|call| ("tool_use_id".into(), Cow::Borrowed(call)));
+    let members = call.into_iter().chain([("content".into(), content)]).collect();
+    let mut parts =
+        vec![Part::Block(Block { kind: Some("tool_result"), members: Members(members) })];
+    if let Some(marker) = marker {
+        let point = only_value::<Shape<Point<'_>>>(marker.get()).ok().and_then(|point| point.0);
+        mark(&mut parts, &point.unwrap_or_default());
+    }
     parts
 }
 
-/// Content without the markers of its parts, and the last of these; `None` if it has none.
-fn without_marker(content: &RawValue) -> Option<(Box<RawValue>, Cow<'_, RawValue>)> {
-    // Most results are a plain text, or have no marker: they are not read.
-    if is_text(content) || !content.get().contains(BREAKPOINT) {
-        return None;
+fn thinking(Reasoning { text, redacted }: Reasoning<'_>) -> Part<'_> {
+    match text.0 {
+        Some(ReasoningText { text, signature }) => {
+            block(Some("thinking"), [("thinking", text), ("signature", signature)])
+        }
+        None => block(Some("redacted_thinking"), [("data", redacted)]),
     }
-    let mut parts: Vec<Fields<'_>> = only_value(content.get()).ok()?;
-    let marker = parts.iter_mut().filter_map(|fields| fields.remove(BREAKPOINT)).last()?;
-    Some((to_raw_value(&parts).ok()?, marker))
 }
 
 fn block<'a, const N: usize>(
     kind: Option<&'static str>,
-    fields: [(&'static str, Option<&'a RawValue>); N],
+    members: [(&'static str, Option<&'a RawValue>); N],
 ) -> Part<'a> {
-    let fields = fields.into_iter().filter_map(|(name, value)| Some((name, Cow::Borrowed(value?))));
-    Part::Block(Block { kind, fields: fields.collect() })
+    let members =
+        members.into_iter().filter_map(|(name, value)| Some((name.into(), Cow::Borrowed(value?))));
+    Part::Block(Block { kind, members: Members(members.collect()) })
 }
 
 #[cfg(test)]
@@ -465,6 +539,32 @@ mod tests {
         let content = form["messages"][0]["content"].as_array().expect("a content");
         assert_eq!(content.len(), 1);
         assert_eq!(content[0]["cache_control"], serde_json::json!({"type": "ephemeral"}));
+    }
+
+    #[test]
+    fn a_marker_that_moves_on_changes_nothing_else() {
+        let mark = r#","prompt_cache_breakpoint":{"mode":"explicit"}"#;
+        let body = |marks: [&str; 3], result: &str| {
+            let [text, image, of_result] = marks;
+            let result = result.replace("MARK", of_result);
+            format!(
+                r#"{{"input":[{{"role":"user","content":[{{"type":"input_text","text":"Look."{text}}},
+                    {{"type":"input_image","image_url":"a","detail":"low"{image}}}]}},
+                    {{"type":"custom_tool_call_output","call_id":"c","output":{result}}}],"instructions":null}}"#
+            )
+        };
+        let marker = r#","cache_control":{"type":"ephemeral"}"#;
+        let unmarked = |body: &str| {
+            let form = in_messages_form(OtherApi::Responses, body).expect("messages");
+            (form.replace(marker, ""), form.matches(marker).count())
+        };
+        let (plain, none) = unmarked(&body([""; 3], r#""Found.""#));
+        assert_eq!(none, 0);
+        let list = r#"[{"type":"input_text","text":"Found."MARK}]"#;
+        for marks in [[mark, "", ""], ["", mark, ""], ["", "", mark], [mark, mark, mark]] {
+            let expected = marks.iter().filter(|mark| !mark.is_empty()).count();
+            assert_eq!(unmarked(&body(marks, list)), (plain.clone(), expected));
+        }
     }
 
     #[test]

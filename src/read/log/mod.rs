@@ -40,7 +40,7 @@ use crate::base::{Client, Order as _};
 use billed::Billed;
 use exchange::{Answered, Envelope, MessagesBody, record};
 pub(crate) use helicone::TAKEN_OUT;
-pub(crate) use messages_form::in_messages_form;
+pub(crate) use messages_form::{RESULT, in_messages_form};
 pub(crate) use other_api::{OtherApi, other_api};
 pub(crate) use spend_parquet::spend_lines;
 pub(crate) use spend_row::MARKS_OF_CHANGE;

@@ -7,6 +7,7 @@ use super::super::text::SettingsError;
 use super::form::Form;
 use super::{Change, MarkerChange, MarkerPlace, PatchError};
 use crate::base::Ttl;
+use crate::read::log::RESULT;
 
 /// Blocks of a prompt, in prompt order.
 pub(super) struct Blocks<'a> {
@@ -14,6 +15,9 @@ pub(super) struct Blocks<'a> {
     pub(super) form: Form,
     blocks: Vec<Block<'a>>,
 }
+
+/// Reason for which a marker cannot stay.
+const ELSEWHERE: &str = "a marker where the API takes none";
 
 /// A block in the text of the template.
 pub(super) struct Block<'a> {
@@ -48,7 +52,7 @@ impl<'a> Blocks<'a> {
         match form {
             Form::Messages => found.add_messages()?,
             Form::Converse => found.add_converse()?,
-            Form::Chat => found.add_chat()?,
+            Form::Chat | Form::Gateway => found.add_chat()?,
             Form::Responses => found.add_responses()?,
         }
         found.blocks.iter().try_for_each(|block| found.know_markers(block))?;
@@ -81,26 +85,52 @@ impl<'a> Blocks<'a> {
         let tools = self.value(self.root.object, "toolConfig")?;
         let tools = self.list(tools.and_then(Node::as_object), "tools")?;
         self.add_pointed(tools, "toolConfig.tools")?;
+        self.refuse_text(self.root.object, "system")?;
         self.add_pointed(self.list(self.root.object, "system")?, "system")?;
         for (index, message) in self.list(self.root.object, "messages")?.iter().enumerate() {
+            self.refuse_text(message.as_object(), "content")?;
             let content = self.list(message.as_object(), "content")?;
             self.add_pointed(content, &format!("messages[{index}].content"))?;
         }
         Ok(())
     }
 
+    /// Refuses a text where the Converse API has lists alone.
+    fn refuse_text(&self, object: Option<&'a Object<'a>>, name: &str) -> Result<(), PatchError> {
+        match self.value(object, name)? {
+            Some(text @ Node::StringLit(_)) => {
+                Err(PatchError::at(self.root, text, "a text in place of a list of blocks"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Adds the blocks of a list in which cache points stand behind what they mark.
     fn add_pointed(&mut self, list: &'a [Node<'a>], path: &str) -> Result<(), PatchError> {
         let first = self.blocks.len();
         for (index, node) in list.iter().enumerate() {
-            if self.marker(node.as_object())?.is_none() {
-                self.add(format!("{path}[{index}]"), node, Place::Behind(None));
+            let object = node.as_object();
+            if object.is_none() {
+                return Err(PatchError::at(self.root, node, "a block is no object"));
+            }
+            if self.marker(object)?.is_none() {
+                // The documentation has no cache point behind thinking.
+                let is_thinking = self.value(object, "reasoningContent")?.is_some();
+                let place = if is_thinking { Place::Nowhere } else { Place::Behind(None) };
+                self.add(format!("{path}[{index}]"), node, place);
+                let result = self.value(object, "toolResult")?.and_then(Node::as_object);
+                for part in self.list(result, "content")? {
+                    self.refuse_marker(
+                        part,
+                        "a marker inside of a result; put it behind the result",
+                    )?;
+                }
                 continue;
             }
             match self.blocks[first..].last_mut().map(|block| &mut block.place) {
                 Some(place @ Place::Behind(None)) => *place = Place::Behind(Some(node)),
                 _ => {
-                    let why = "a cache point without a block in front of it";
+                    let why = "a cache point that does not stand behind a block that takes one";
                     return Err(PatchError::at(self.root, node, why));
                 }
             }
@@ -112,11 +142,12 @@ impl<'a> Blocks<'a> {
     fn add_chat(&mut self) -> Result<(), PatchError> {
         self.add_unmarkable(self.root.object, "tools", "")?;
         for (index, message) in self.list(self.root.object, "messages")?.iter().enumerate() {
+            self.refuse_marker(message, ELSEWHERE)?;
             let object = message.as_object();
             let path = format!("messages[{index}].content");
             let content = self.value(object, "content")?;
             if self.value(object, "tool_call_id")?.is_some() {
-                self.add_result(content.unwrap_or(message), path);
+                self.add_result(content.unwrap_or(message), path)?;
             } else {
                 self.add_content(content, &path, Place::Inside);
                 self.add_unmarkable(object, "tool_calls", &format!("messages[{index}]."))?;
@@ -135,21 +166,22 @@ impl<'a> Blocks<'a> {
             self.add("input".to_owned(), text, Place::OfMessage);
         }
         for (index, item) in self.list(self.root.object, "input")?.iter().enumerate() {
-            let Some(object) = item.as_object() else { continue };
-            let object = Some(object);
+            let object = item.as_object();
+            if object.is_none() {
+                continue;
+            }
+            self.refuse_marker(item, ELSEWHERE)?;
             let path = format!("input[{index}]");
-            let is = |node: Option<&Node<'_>>, name| matches!(node, Some(Node::StringLit(text)) if text.value == name);
-            let kind = self.value(object, "type")?;
-            if kind.is_none() || is(kind, "message") {
-                let is_of_model = is(self.value(object, "role")?, "assistant");
-                let place = if is_of_model { Place::Nowhere } else { Place::Inside };
-                let content = self.value(object, "content")?;
-                self.add_content(content, &format!("{path}.content"), place);
-            } else if is(kind, "function_call_output") {
-                let output = self.value(object, "output")?.unwrap_or(item);
-                self.add_result(output, format!("{path}.output"));
-            } else {
-                self.add(path, item, Place::Nowhere);
+            match self.text(object, "type")? {
+                None | Some("message") => {
+                    let content = self.value(object, "content")?;
+                    self.add_content(content, &format!("{path}.content"), Place::Inside);
+                }
+                Some(kind) if kind.ends_with(RESULT) => {
+                    let output = self.value(object, "output")?.unwrap_or(item);
+                    self.add_result(output, format!("{path}.output"))?;
+                }
+                Some(_) => self.add(path, item, Place::Nowhere),
             }
         }
         Ok(())
@@ -169,47 +201,57 @@ impl<'a> Blocks<'a> {
     }
 
     /// Adds a result of a call to a tool: a block whose marker is that of its last part.
-    fn add_result(&mut self, content: &'a Node<'a>, path: String) {
-        match content {
-            Node::Array(parts) => match parts.elements.last() {
-                Some(last) => {
-                    let path = format!("{path}[{}]", parts.elements.len() - 1);
-                    self.add(path, last, Place::Inside);
+    fn add_result(&mut self, content: &'a Node<'a>, path: String) -> Result<(), PatchError> {
+        let parts = content.as_array().map(|parts| parts.elements.as_slice());
+        match (content, parts.and_then(<[_]>::split_last)) {
+            (_, Some((last, before))) => {
+                for part in before {
+                    let why = "a marker inside of a result; put it on the last part";
+                    self.refuse_marker(part, why)?;
                 }
-                None => self.add(path, content, Place::Nowhere),
-            },
-            Node::StringLit(_) => self.add(path, content, Place::OfText),
+                self.add(format!("{path}[{}]", before.len()), last, Place::Inside);
+            }
+            (Node::StringLit(_), None) => self.add(path, content, Place::OfText),
             _ => self.add(path, content, Place::Nowhere),
         }
+        Ok(())
     }
 
     /// Adds the blocks of a content. A plain text is one block.
     fn add_content(&mut self, content: Option<&'a Node<'a>>, path: &str, place: Place<'a>) {
-        match (content, place) {
-            (Some(Node::Array(blocks)), _) => {
+        match content {
+            Some(Node::Array(blocks)) => {
                 for (index, node) in blocks.elements.iter().enumerate() {
                     self.add(format!("{path}[{index}]"), node, place);
                 }
             }
-            (Some(node @ Node::StringLit(_)), Place::Inside) => {
-                self.add(path.to_owned(), node, Place::OfText);
-            }
-            (Some(node @ Node::StringLit(_)), _) => self.add(path.to_owned(), node, place),
+            Some(node @ Node::StringLit(_)) => self.add(path.to_owned(), node, Place::OfText),
             _ => {}
         }
     }
 
     fn add(&mut self, path: String, node: &'a Node<'a>, place: Place<'a>) {
+        let kind = || self.text(node.as_object(), "type").ok().flatten();
+        let is_taken = !matches!(place, Place::Inside) || self.form.takes(kind());
+        let place = if is_taken { place } else { Place::Nowhere };
         self.blocks.push(Block { path, node, place });
     }
 
-    /// Refuses a block whose marker is unknown or nested in a tool result.
+    /// Refuses a block whose marker is unknown, another API's, nested in a tool result, or where none may be.
     fn know_markers(&self, block: &Block<'a>) -> Result<(), PatchError> {
-        let marked = if let Place::Behind(Some(point)) = block.place { point } else { block.node };
-        self.know_marker(marked.as_object())?;
-        let kind = self.value(block.node.as_object(), "type")?;
-        let is_result = matches!(kind, Some(Node::StringLit(kind)) if kind.value == "tool_result");
-        let parts = if is_result { self.list(block.node.as_object(), "content")? } else { &[] };
+        let object = block.node.as_object();
+        for key in self.form.foreign_keys() {
+            if let Some(marker) = self.value(object, key)? {
+                return Err(PatchError::at(self.root, marker, "a marker of another API"));
+            }
+        }
+        match block.place {
+            Place::Behind(Some(point)) => self.know_marker(point.as_object())?,
+            Place::Nowhere => self.refuse_marker(block.node, ELSEWHERE)?,
+            _ => self.know_marker(object)?,
+        }
+        let is_result = self.text(object, "type")? == Some("tool_result");
+        let parts = if is_result { self.list(object, "content")? } else { &[] };
         parts.iter().try_for_each(|part| {
             self.refuse_marker(part, "a marker inside of a result; put it on the result itself")
         })
@@ -219,11 +261,10 @@ impl<'a> Blocks<'a> {
     fn know_marker(&self, object: Option<&'a Object<'a>>) -> Result<(), PatchError> {
         let Some(marker) = self.marker(object)? else { return Ok(()) };
         let [key, value] = self.form.marker().kind;
-        let kind = self.value(marker.as_object(), key)?;
         let ttl = self.value(marker.as_object(), "ttl")?;
-        let is = |node: &Node<'_>, names: &[&str]| matches!(node, Node::StringLit(text) if names.contains(&&*text.value));
-        let is_known = kind.is_some_and(|kind| is(kind, &[value]))
-            && ttl.is_none_or(|ttl| is(ttl, &self.form.marker().lifetimes));
+        let lifetimes = self.form.marker().lifetimes;
+        let is_known = self.text(marker.as_object(), key)? == Some(value)
+            && ttl.is_none_or(|ttl| text_of(ttl).is_some_and(|ttl| lifetimes.contains(&ttl)));
         if is_known {
             Ok(())
         } else {
@@ -236,10 +277,17 @@ impl<'a> Blocks<'a> {
         marker.map_or(Ok(()), |marker| Err(PatchError::at(self.root, marker, why)))
     }
 
-    /// Marker of an object. `null` counts as no marker.
     fn marker(&self, object: Option<&'a Object<'a>>) -> Result<Option<&'a Node<'a>>, PatchError> {
-        let marker = self.value(object, self.form.marker().key)?;
-        Ok(marker.filter(|marker| !matches!(marker, Node::NullKeyword(_))))
+        Ok(self.value(object, self.form.marker().key)?)
+    }
+
+    /// Text of a key of an object.
+    fn text(
+        &self,
+        object: Option<&'a Object<'a>>,
+        name: &str,
+    ) -> Result<Option<&'a str>, SettingsError> {
+        Ok(self.value(object, name)?.and_then(text_of))
     }
 
     /// Checks that the number of blocks is the one of the simulation.
@@ -275,13 +323,19 @@ impl<'a> Blocks<'a> {
         Ok(list.map_or(&[], |list| list.elements.as_slice()))
     }
 
-    /// Value of a key of an object.
+    /// Value of a key of an object; `null` counts as none.
     pub(super) fn value(
         &self,
         object: Option<&'a Object<'a>>,
         name: &str,
     ) -> Result<Option<&'a Node<'a>>, SettingsError> {
         let inner = Root { object, ..*self.root };
-        Ok(inner.find(&[name])?.map(|(_, property)| &property.value))
+        let value = inner.find(&[name])?.map(|(_, property)| &property.value);
+        Ok(value.filter(|value| !matches!(value, Node::NullKeyword(_))))
     }
+}
+
+/// Text of a value.
+fn text_of<'a>(node: &'a Node<'_>) -> Option<&'a str> {
+    if let Node::StringLit(text) = node { Some(&text.value) } else { None }
 }

@@ -44,7 +44,7 @@ impl<'a> Blocks<'a> {
                     _ => format!("[{block_of}]"),
                 };
                 let edits = vec![(range(text), list)];
-                Ok([edits.clone(), edits])
+                Ok(one_way(edits))
             }
             (Place::Behind(point), node, _) => self.behind(node, point, ttl),
             (Place::Nowhere, ..) => Err(PatchError::Unmarkable(block.path.clone())),
@@ -90,7 +90,7 @@ impl<'a> Blocks<'a> {
             }
             (None, None) => Edits::new(),
         };
-        Ok([edits.clone(), edits])
+        Ok(one_way(edits))
     }
 
     /// Alternative edits that give an object a marker or remove it.
@@ -106,7 +106,7 @@ impl<'a> Blocks<'a> {
             (_, Some(ttl)) => inner.putting(&[marker.key], &marker.source(ttl))?,
             (_, None) => return Ok(inner.removing(&[marker.key])?),
         };
-        Ok([edits.clone(), edits])
+        Ok(one_way(edits))
     }
 
     /// Edits that set the lifetime of the marker of an object.
@@ -114,4 +114,9 @@ impl<'a> Blocks<'a> {
         let marker = self.form.marker();
         object.putting(&[marker.key, "ttl"], &format!("\"{}\"", marker.name(ttl)))
     }
+}
+
+/// Edits without an alternative.
+fn one_way(edits: Edits) -> [Edits; 2] {
+    [edits.clone(), edits]
 }

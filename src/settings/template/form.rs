@@ -4,17 +4,25 @@ use serde_json::{Value, json};
 
 use super::PatchError;
 use crate::base::Ttl;
+use crate::read::agent::Vendor;
 use crate::read::log::{OtherApi, other_api};
 use crate::simulate::provider::by_name;
 
 /// Name of `OpenAI`'s provider whose models have breakpoints.
 const WITH_BREAKPOINTS: &str = "openai-5.6";
 
+/// Vendors on Bedrock whose models have no cache points: those of Claude and of Nova have (its documentation of
+/// 2026-10). A profile's address names no vendor.
+const NO_CACHE_POINTS: [&str; 8] =
+    ["ai21.", "cohere.", "deepseek.", "meta.", "mistral.", "openai.", "qwen.", "titan-"];
+
 /// Way in which an API marks blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Messages API: a key of a block, a tool or the request.
     Messages,
+    /// Chat completions for Claude through a gateway: a key of a part of a content.
+    Gateway,
     /// Converse API: a block of its own, behind what it marks.
     Converse,
     /// Chat completions from GPT-5.6 on: a key of a part of a content.
@@ -59,25 +67,30 @@ impl Form {
     /// # Errors
     /// The API or the model has no markers.
     pub(super) fn of(body: &Value) -> Result<Self, PatchError> {
-        let (form, api) = match other_api(body) {
-            None => return Ok(Self::Messages),
-            Some(OtherApi::Converse) => return Ok(Self::Converse),
-            Some(OtherApi::Gemini) => {
-                return Err(PatchError::NoMarkers("Gemini, which has no such markers"));
-            }
-            Some(OtherApi::Chat) => (
-                Self::Chat,
-                "OpenAI's chat completions, which take markers for GPT-5.6 and later alone",
-            ),
-            Some(OtherApi::Responses) => (
-                Self::Responses,
-                "OpenAI's Responses API, which has markers from GPT-5.6 on, and no such model",
-            ),
-        };
-        let model = body["model"].as_str().unwrap_or_default();
+        let Some(api) = other_api(body) else { return Ok(Self::Messages) };
+        let field = if api == OtherApi::Converse { "modelId" } else { "model" };
+        // Gateways name the vendor in front of the model.
+        let model = body[field].as_str().unwrap_or_default();
+        let model = model.rsplit('/').next().unwrap_or_default();
+        let is_of_claude = Vendor::of(model) == Vendor::Anthropic;
         let has_breakpoints =
-            by_name(WITH_BREAKPOINTS).is_some_and(|provider| provider.serves(model));
-        if has_breakpoints { Ok(form) } else { Err(PatchError::NoMarkers(api)) }
+            || by_name(WITH_BREAKPOINTS).is_some_and(|provider| provider.serves(model));
+        match api {
+            OtherApi::Converse if NO_CACHE_POINTS.iter().any(|name| model.contains(name)) => {
+                Err(PatchError::NoMarkers("Bedrock for a model that has no cache points"))
+            }
+            OtherApi::Converse => Ok(Self::Converse),
+            OtherApi::Chat if is_of_claude => Ok(Self::Gateway),
+            OtherApi::Chat if has_breakpoints() => Ok(Self::Chat),
+            OtherApi::Responses if has_breakpoints() => Ok(Self::Responses),
+            OtherApi::Chat => Err(PatchError::NoMarkers(
+                "OpenAI's chat completions, which take markers for GPT-5.6 and later alone; name such a model",
+            )),
+            OtherApi::Responses => Err(PatchError::NoMarkers(
+                "OpenAI's Responses API, which takes markers for GPT-5.6 and later alone; name such a model",
+            )),
+            OtherApi::Gemini => Err(PatchError::NoMarkers("Gemini, which has no such markers")),
+        }
     }
 
     /// API of a body that is not one of the Messages API.
@@ -85,7 +98,7 @@ impl Form {
         match self {
             Self::Messages => None,
             Self::Converse => Some(OtherApi::Converse),
-            Self::Chat => Some(OtherApi::Chat),
+            Self::Chat | Self::Gateway => Some(OtherApi::Chat),
             Self::Responses => Some(OtherApi::Responses),
         }
     }
@@ -93,29 +106,46 @@ impl Form {
     /// Form of the markers.
     pub(super) fn marker(self) -> &'static Marker {
         match self {
-            Self::Messages => &CACHE_CONTROL,
+            Self::Messages | Self::Gateway => &CACHE_CONTROL,
             Self::Converse => &CACHE_POINT,
             Self::Chat | Self::Responses => &BREAKPOINT,
         }
     }
 
-    /// Returns true if markers live as long as Claude's.
-    pub(super) fn has_known_lifetimes(self) -> bool {
-        self.marker().lifetimes == CACHE_CONTROL.lifetimes
+    /// Keys of the markers of other APIs.
+    pub(super) fn foreign_keys(self) -> impl Iterator<Item = &'static str> {
+        let all = [&CACHE_CONTROL, &CACHE_POINT, &BREAKPOINT].map(|marker| marker.key);
+        all.into_iter().filter(move |key| *key != self.marker().key)
+    }
+
+    /// Returns true for `OpenAI`'s own APIs.
+    pub(super) fn is_of_openai(self) -> bool {
+        matches!(self, Self::Chat | Self::Responses)
+    }
+
+    /// Returns true if a part of a content of this type takes a marker.
+    pub(super) fn takes(self, kind: Option<&str>) -> bool {
+        match self {
+            Self::Messages | Self::Converse => true,
+            Self::Gateway => kind != Some("refusal"),
+            Self::Chat => kind
+                .is_some_and(|kind| ["text", "image_url", "input_audio", "file"].contains(&kind)),
+            Self::Responses => {
+                kind.is_some_and(|kind| ["input_text", "input_image", "input_file"].contains(&kind))
+            }
+        }
     }
 
     /// Largest number of markers that the service writes, if it takes more than that.
     ///
     /// `OpenAI` writes the latest four, of which one is its own unless the request turns that off.
     pub(super) fn most(self, body: &Value) -> Option<usize> {
-        let own = usize::from(self.has_own_marker(body));
-        (!self.has_known_lifetimes()).then_some(4 - own)
+        self.is_of_openai().then(|| 4 - usize::from(self.has_own_marker(body)))
     }
 
-    /// Returns true if the service places one more marker, at the latest message.
+    /// Returns true if the service caches up to the latest message without a marker.
     pub(super) fn has_own_marker(self, body: &Value) -> bool {
-        let is_explicit = || body["prompt_cache_options"]["mode"] == "explicit";
-        !self.has_known_lifetimes() && !is_explicit()
+        self.is_of_openai() && body["prompt_cache_options"]["mode"] != "explicit"
     }
 
     /// Block of a text, with the source of the text and of its marker.
@@ -129,32 +159,44 @@ impl Form {
 
     /// A body without its markers, with each content as a list.
     pub(super) fn unmarked(self, mut body: Value) -> Value {
-        let key = self.marker().key;
-        take(&mut body, key);
+        self.unmark(&mut body);
         for tools in ["/tools", "/toolConfig/tools"] {
-            body.pointer_mut(tools).into_iter().for_each(|tools| take_each(tools, key));
+            body.pointer_mut(tools).into_iter().for_each(|tools| self.unmark_each(tools));
         }
         if let Some(input @ Value::String(_)) = body.get_mut("input") {
             *input = json!([{"role": "user", "content": input.take()}]);
         }
-        self.unmark(body.get_mut("system"));
+        self.unmark_content(body.get_mut("system"));
         for list in ["messages", "input"] {
             for message in body.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                self.unmark(message.get_mut("content"));
-                self.unmark(message.get_mut("output"));
+                self.unmark_content(message.get_mut("content"));
+                self.unmark_content(message.get_mut("output"));
             }
         }
         body
     }
 
-    /// Removes the markers of a content.
-    fn unmark(self, content: Option<&mut Value>) {
+    fn unmark_content(self, content: Option<&mut Value>) {
         let Some(content) = content else { return };
         if content.is_string() {
             let text = content.take();
             *content = json!([{"type": self.text_type(), "text": text}]);
         }
-        take_each(content, self.marker().key);
+        self.unmark_each(content);
+    }
+
+    fn unmark_each(self, list: &mut Value) {
+        let Value::Array(blocks) = list else { return };
+        if self == Self::Converse {
+            blocks.retain(|block| block.get(CACHE_POINT.key).is_none());
+        }
+        blocks.iter_mut().for_each(|block| self.unmark(block));
+    }
+
+    fn unmark(self, block: &mut Value) {
+        if let Value::Object(fields) = block {
+            fields.remove(self.marker().key);
+        }
     }
 }
 
@@ -190,18 +232,5 @@ impl Marker {
     /// JSON source of a marker with its key.
     pub(super) fn with_key(&self, ttl: Ttl) -> String {
         format!("\"{}\": {}", self.key, self.source(ttl))
-    }
-}
-
-/// Removes the marker of each block of a list, and the blocks that are markers.
-fn take_each(list: &mut Value, key: &str) {
-    let Value::Array(blocks) = list else { return };
-    blocks.iter_mut().for_each(|block| take(block, key));
-    blocks.retain(|block| block.as_object().is_none_or(|fields| !fields.is_empty()));
-}
-
-fn take(block: &mut Value, key: &str) {
-    if let Value::Object(fields) = block {
-        fields.remove(key);
     }
 }

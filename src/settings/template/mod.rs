@@ -35,7 +35,7 @@ pub enum PatchError {
     #[error("{0}")]
     Text(#[from] SettingsError),
     /// JSON that is not a request.
-    #[error(": it is no request to the Messages API: {0}")]
+    #[error(": it cannot be read as a request: {0}")]
     NoRequest(String),
     /// A body for an API or a model without markers, which the words name.
     #[error(": it is a request to {0}")]
@@ -58,7 +58,7 @@ pub enum PatchError {
     NoBlock(String),
     /// A block to be marked for which `OpenAI`'s APIs have no marker.
     #[error(
-        ": a marker would stand on {0}, which takes none; they stand on texts, images and files in messages and results"
+        ": a marker would stand on {0}, which takes none; they stand on texts, images, sounds and files of messages and results"
     )]
     Unmarkable(String),
     /// A block to be marked whose text is empty: the service takes no marker on it.
@@ -136,7 +136,7 @@ pub struct Patched {
     pub changes: Vec<MarkerChange>,
     /// Number of markers in the patched template.
     pub markers: usize,
-    /// True if the service places one more marker, at the latest message.
+    /// True if the service caches up to the latest message without a marker.
     pub has_own_marker: bool,
 }
 
@@ -161,19 +161,22 @@ impl Template {
     pub fn with(&self, design: &MarkerDesign) -> Result<Patched, PatchError> {
         let value = self.0.with_root(|root| Ok(root.value()))?;
         let form = Form::of(&value)?;
+        // Markers that cannot be told are named by their places, before the whole is read.
+        within(&self.0, |root| Blocks::of(root, form).map(|_| ()))?;
         let requests = Requests::of(&Body::read(&self.0, form)?)?;
         let before = requests.recorded();
         let mut wanted = requests.placed(design);
-        if !form.has_known_lifetimes() {
+        if design.keeps_places() && form.is_of_openai() {
+            return Err(PatchError::NoLifetime);
+        }
+        if design.keeps_places() && before.is_empty() {
+            return Err(PatchError::NoMarker);
+        }
+        if form.is_of_openai() {
             keep_lifetimes(&mut wanted, &before);
         }
-        match (design.keeps_places(), form.most(&value)) {
-            (true, Some(_)) => return Err(PatchError::NoLifetime),
-            (true, None) if before.is_empty() => return Err(PatchError::NoMarker),
-            (_, Some(most)) if wanted.len() > most => {
-                return Err(PatchError::NotAllWritten { markers: wanted.len(), most });
-            }
-            _ => {}
+        if let Some(most) = form.most(&value).filter(|most| wanted.len() > *most) {
+            return Err(PatchError::NotAllWritten { markers: wanted.len(), most });
         }
         let changes = changes(&before, &wanted);
         let (ways, changes) = within(&self.0, |root| edits(root, form, &requests, &changes))?;
@@ -417,9 +420,83 @@ mod tests {
                 assert!(problem.starts_with(&begins), "{problem}");
             }
         }
-        // Gateways take them for Claude.
-        let gateway = format!(r#"{{"model": "anthropic/claude-opus-5", {chat}}}"#);
-        assert!(patched(&gateway, "last-message").is_ok());
+        let llama = format!(r#"{{"modelId": "us.meta.llama3-70b", {chat}}}"#);
+        let problem = patched(&llama, "last-message").expect_err("refused").to_string();
+        assert!(problem.starts_with(": it is a request to Bedrock for a model"), "{problem}");
+    }
+
+    #[test]
+    fn gateways_take_chat_completions_for_claude() {
+        let gateway = r#"{"model": "anthropic/claude-opus-5", "max_completion_tokens": 9, "messages": [
+            {"role": "user", "content": "a", "tool_call_id": null},
+            {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "function": {"name": "run"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": "b"}]}"#;
+        let two = patched(gateway, "last-two").expect("a patch");
+        assert_eq!(told(&two), ["messages[0].content - 5m", "messages[2].content - 5m"]);
+        let marked = r#"[{"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}}]"#;
+        assert!(two.text.as_str().contains(marked));
+        let hour = patched(two.text.as_str(), "1h").expect("a patch");
+        let changed = ["messages[0].content[0] 5m 1h", "messages[2].content[0] 5m 1h"];
+        assert_eq!(told(&hour), changed);
+    }
+
+    #[test]
+    fn an_answer_may_be_several_items() {
+        let body = r#"{"model": "gpt-5.6-sol", "input": [{"role": "user", "content": "a"},
+            {"type": "reasoning", "summary": []}, {"type": "function_call", "call_id": "c", "name": "run", "arguments": "{}"},
+            {"type": "function_call", "call_id": "d", "name": "run", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "b"},
+            {"type": "function_call_output", "call_id": "d", "output": "b"}]}"#;
+        let two = told(&patched(body, "last-two").expect("a patch"));
+        assert_eq!(two, ["input[0].content - a marker", "input[5].output - a marker"]);
+    }
+
+    #[test]
+    fn markers_where_the_api_takes_none_are_named() {
+        let mark = r#""prompt_cache_breakpoint": {"mode": "explicit"}"#;
+        let place = |problem: &str| {
+            let (_, why) = problem.rsplit_once(": ").expect("a reason");
+            why.to_owned()
+        };
+        let elsewhere = "a marker where the API takes none";
+        let inside = "a marker inside of a result; put it on the last part";
+        for (part, expected) in [
+            (format!(r#""tools": [{{"type": "function", {mark}}}], "input": "a""#), elsewhere),
+            (format!(r#""input": [{{"role": "user", "content": "a", {mark}}}]"#), elsewhere),
+            (format!(r#""input": [{{"type": "function_call", "call_id": "c", {mark}}}]"#), elsewhere),
+            (
+                format!(
+                    r#""input": [{{"role": "assistant", "content": [{{"type": "output_text", "text": "a", {mark}}}]}}]"#
+                ),
+                elsewhere,
+            ),
+            (
+                format!(
+                    r#""input": [{{"type": "function_call_output", "call_id": "c", "output": [
+                        {{"type": "input_text", "text": "a", {mark}}}, {{"type": "input_text", "text": "b"}}]}}]"#
+                ),
+                inside,
+            ),
+            (
+                r#""input": [{"role": "user", "content": [{"type": "input_text", "text": "a", "cache_control": {"type": "ephemeral"}}]}]"#
+                    .into(),
+                "a marker of another API",
+            ),
+        ] {
+            let body = format!(r#"{{"model": "gpt-5.6-sol", {part}}}"#);
+            for name in ["none", "last-message"] {
+                let problem = patched(&body, name).expect_err("refused").to_string();
+                assert_eq!(place(&problem), expected, "{body}");
+            }
+        }
+        let thinking = r#"{"modelId": "us.anthropic.claude-opus-5-v1:0", "messages": [{"role": "user", "content": [{"text": "a"}]},
+            {"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "b", "signature": "c"}}}, {"text": "d"}]},
+            {"role": "user", "content": [{"text": "e"}]}]}"#;
+        let even = told(&patched(thinking, "four-even").expect("a patch"));
+        assert!(!even.iter().any(|place| place.starts_with("messages[1].content[0]")), "{even:?}");
+        let chat = r#"{"model": "gpt-5.6-sol", "messages": [{"role": "user", "content": "a"},
+            {"role": "assistant", "content": [{"type": "refusal", "refusal": "b"}]}, {"role": "developer", "content": "c"}]}"#;
+        assert!(patched(chat, "last-message").is_ok());
     }
 
     /// Of the Converse API: a tool, a system prompt with a cache point, and a task, a call and its result.
@@ -468,7 +545,10 @@ mod tests {
         assert!(problem.starts_with(":5:5: a comment in front of a cache point"), "{problem}");
         let first = r#"{"system": [{"cachePoint": {"type": "default"}}], "messages": [{"role": "user", "content": [{"text": "a"}]}]}"#;
         let problem = patched(first, "none").expect_err("no block").to_string();
-        assert!(problem.ends_with("a cache point without a block in front of it"), "{problem}");
+        assert!(
+            problem.ends_with("a cache point that does not stand behind a block that takes one"),
+            "{problem}"
+        );
     }
 
     #[test]

@@ -143,12 +143,14 @@ impl Body {
         self.until(self.messages.len())
     }
 
-    /// Body as sent for the last answer of the model in it. A message of the model at the very end is not an answer.
+    /// Body as sent for the last answer of the model in it, which may be several messages. A message of the model at the
+    /// very end is not an answer.
     fn before_last_answer(&self) -> Option<String> {
         let (_, earlier) = self.messages.split_last()?;
-        let answer = earlier.iter().rposition(|(_, is_answer)| *is_answer)?;
+        let last = earlier.iter().rposition(|(_, is_answer)| *is_answer)?;
+        let before = earlier[..last].iter().rposition(|(_, is_answer)| !is_answer);
         // A message of the model at the very beginning is an example and answers no request.
-        (answer > 0).then(|| self.until(answer))
+        before.map(|before| self.until(before + 1))
     }
 
     /// Body with the first messages only.

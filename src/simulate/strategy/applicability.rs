@@ -40,7 +40,7 @@ words! {
         NothingShared = "nothing_shared", "no session reads what another one has written";
         /// TTLs or other prompts, but no request has a marker.
         NoMarker = "no_marker",
-            "no request has a marker; those of services without markers stay as they were sent";
+            "no request has a marker of Claude's; those to other services stay as they were sent";
         /// Any change, but every request used a cache that is not Anthropic's.
         OwnCache = "own_cache", OWN_CACHE;
         /// A TTL that stays, but none changes.

@@ -99,9 +99,9 @@ impl<'a> Counted<'a> {
         self.frames().thinking_budget
     }
 
-    /// Tokens that the choice of a tool by its name adds to those of any forced choice.
-    pub(super) fn named_choice(&self, name: &str) -> u64 {
-        self.frames().named_choice.map_or(0, |frame| frame + self.name(name))
+    /// Tokens that the choice of a tool by its name adds to those of any forced choice; `None` if they are unknown.
+    pub(super) fn named_choice(&self, name: &str) -> Option<u64> {
+        Some(self.frames().named_choice? + self.name(name))
     }
 
     /// Tokens that a request for an answer by a schema adds; `None` if they are unknown.

@@ -114,9 +114,14 @@ impl<'a> Sizes<'a> {
 
     /// Tokens that the service adds if the model has to call a tool, or the one of a name.
     pub(super) fn forced_choice(&self, name: Option<&str>) -> Size {
-        let named = self.counted.zip(name).map_or(0, |(counted, name)| counted.named_choice(name));
-        let known = self.facts.forced_choice;
-        known.map_or(Size::UNKNOWN, |tokens| self.of_tokens(tokens.0 + named))
+        let known = self.facts.forced_choice.map(|tokens| self.of_tokens(tokens.0));
+        let named = match (&self.counted, name) {
+            (Some(counted), Some(name)) => {
+                counted.named_choice(name).map_or(Size::UNKNOWN, |tokens| self.size(tokens))
+            }
+            _ => self.nothing(),
+        };
+        known.unwrap_or(Size::UNKNOWN).with(named)
     }
 
     /// Tokens that a request for extended thinking with a budget adds.
