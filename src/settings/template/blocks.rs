@@ -13,7 +13,7 @@ use crate::read::log::RESULT;
 pub(super) struct Blocks<'a> {
     pub(super) root: &'a Root<'a>,
     pub(super) form: Form,
-    blocks: Vec<Block<'a>>,
+    all: Vec<Block<'a>>,
 }
 
 /// Reason for which a marker cannot stay.
@@ -48,14 +48,14 @@ impl<'a> Blocks<'a> {
     /// # Errors
     /// A key on the way to a block is there twice, or a marker has a form that cannot be moved.
     pub(super) fn of(root: &'a Root<'a>, form: Form) -> Result<Self, PatchError> {
-        let mut found = Self { root, form, blocks: Vec::new() };
+        let mut found = Self { root, form, all: Vec::new() };
         match form {
             Form::Messages => found.add_messages()?,
             Form::Converse => found.add_converse()?,
             Form::Chat | Form::Gateway => found.add_chat()?,
             Form::Responses => found.add_responses()?,
         }
-        found.blocks.iter().try_for_each(|block| found.know_markers(block))?;
+        found.all.iter().try_for_each(|block| found.know_markers(block))?;
         Ok(found)
     }
 
@@ -107,7 +107,7 @@ impl<'a> Blocks<'a> {
 
     /// Adds the blocks of a list in which cache points stand behind what they mark.
     fn add_pointed(&mut self, list: &'a [Node<'a>], path: &str) -> Result<(), PatchError> {
-        let first = self.blocks.len();
+        let first = self.all.len();
         for (index, node) in list.iter().enumerate() {
             let object = node.as_object();
             if object.is_none() {
@@ -127,13 +127,12 @@ impl<'a> Blocks<'a> {
                 }
                 continue;
             }
-            match self.blocks[first..].last_mut().map(|block| &mut block.place) {
-                Some(place @ Place::Behind(None)) => *place = Place::Behind(Some(node)),
-                _ => {
-                    let why = "a cache point that does not stand behind a block that takes one";
-                    return Err(PatchError::at(self.root, node, why));
-                }
-            }
+            let place = self.all[first..].last_mut().map(|block| &mut block.place);
+            let Some(place @ Place::Behind(None)) = place else {
+                let why = "a cache point that does not stand behind a block that takes one";
+                return Err(PatchError::at(self.root, node, why));
+            };
+            *place = Place::Behind(Some(node));
         }
         Ok(())
     }
@@ -234,7 +233,7 @@ impl<'a> Blocks<'a> {
         let kind = || self.text(node.as_object(), "type").ok().flatten();
         let is_taken = !matches!(place, Place::Inside) || self.form.takes(kind());
         let place = if is_taken { place } else { Place::Nowhere };
-        self.blocks.push(Block { path, node, place });
+        self.all.push(Block { path, node, place });
     }
 
     /// Refuses a block whose marker is unknown, another API's, nested in a tool result, or where none may be.
@@ -293,7 +292,7 @@ impl<'a> Blocks<'a> {
     /// Checks that the number of blocks is the one of the simulation.
     pub(super) fn counted(self, known: u32) -> Result<Self, PatchError> {
         // The simulation names blocks by number: a different count would put markers on the wrong blocks.
-        if self.blocks.len() == known as usize { Ok(self) } else { Err(PatchError::NotAlone) }
+        if self.all.len() == known as usize { Ok(self) } else { Err(PatchError::NotAlone) }
     }
 
     /// A change with the path of its block, and its lifetimes in words.
@@ -309,7 +308,7 @@ impl<'a> Blocks<'a> {
 
     /// Last of the first `blocks` blocks.
     pub(super) fn last_of(&self, blocks: u32) -> Result<&Block<'a>, PatchError> {
-        let last = (blocks as usize).checked_sub(1).and_then(|last| self.blocks.get(last));
+        let last = (blocks as usize).checked_sub(1).and_then(|last| self.all.get(last));
         last.ok_or(PatchError::NotAlone)
     }
 

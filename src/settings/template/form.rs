@@ -161,7 +161,9 @@ impl Form {
     pub(super) fn unmarked(self, mut body: Value) -> Value {
         self.unmark(&mut body);
         for tools in ["/tools", "/toolConfig/tools"] {
-            body.pointer_mut(tools).into_iter().for_each(|tools| self.unmark_each(tools));
+            if let Some(tools) = body.pointer_mut(tools) {
+                self.unmark_each(tools);
+            }
         }
         if let Some(input @ Value::String(_)) = body.get_mut("input") {
             *input = json!([{"role": "user", "content": input.take()}]);
@@ -190,7 +192,9 @@ impl Form {
         if self == Self::Converse {
             blocks.retain(|block| block.get(CACHE_POINT.key).is_none());
         }
-        blocks.iter_mut().for_each(|block| self.unmark(block));
+        for block in blocks {
+            self.unmark(block);
+        }
     }
 
     fn unmark(self, block: &mut Value) {
