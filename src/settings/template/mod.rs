@@ -179,7 +179,8 @@ impl Template {
             return Err(PatchError::NotAllWritten { markers: wanted.len(), most });
         }
         let changes = changes(&before, &wanted);
-        let (ways, changes) = within(&self.0, |root| edits(root, form, &requests, &changes))?;
+        let (ways, changes) =
+            within(&self.0, |root| alternatives(root, form, &requests, &changes))?;
         // The first way of editing whose result reads as the same prompt wins.
         let mut patched = ways.into_iter().filter_map(|edits: Edits| self.0.edited(edits));
         let patched = patched.find_map(|text| {
@@ -223,7 +224,7 @@ fn within<T>(
 }
 
 /// Alternative edits of a text, the best first, and the changes with their places.
-fn edits(
+fn alternatives(
     root: &Root<'_>,
     form: Form,
     requests: &Requests,
