@@ -6,16 +6,14 @@
 //! Placement of the lines of a file of bundles.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::place::{BundleError, Harness, Placed};
 use crate::base::words::identifier;
-use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource, only_value};
+use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource, Pairs, only_value};
 
 /// Most unknown keys of an object that are named.
 const MOST_UNKNOWN: usize = 16;
@@ -30,29 +28,6 @@ pub(super) struct Member<'a> {
 impl Member<'_> {
     pub(super) fn is(&self, name: &str) -> bool {
         string(self.key).as_deref() == Some(name)
-    }
-}
-
-#[derive(Debug)]
-struct Members<'a>(Vec<Member<'a>>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MembersVisitor;
-        impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((key, value)) = object.next_entry()? {
-                    members.push(Member { key, value });
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(MembersVisitor)
     }
 }
 
@@ -72,7 +47,8 @@ impl<'a> Object<'a> {
 
     /// Members of a value, or nothing if it is not an object.
     pub(super) fn read(value: &'a RawValue, path: &'static str) -> Option<Self> {
-        let Members(members) = serde_json::from_str(value.get()).ok()?;
+        let Pairs(pairs) = serde_json::from_str(value.get()).ok()?;
+        let members = pairs.into_iter().map(|(key, value)| Member { key, value }).collect();
         Some(Self { path, members })
     }
 

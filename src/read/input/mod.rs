@@ -12,6 +12,7 @@ mod inside;
 mod lenient;
 mod lines;
 mod objects;
+mod pairs;
 mod relined;
 mod sieve;
 mod skim;
@@ -38,6 +39,7 @@ pub(crate) use lenient::{
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::{ObjectReader, end_of_torn};
+pub(crate) use pairs::Pairs;
 pub(crate) use sieve::{Aside, Sieve, sifted};
 pub(crate) use skim::{Malformed, only_value, repaired_value};
 pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};

@@ -4,15 +4,13 @@
 //! out: no service documents which of them part its caches.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::other_api::OtherApi;
-use crate::read::input::{Listed, Shape, Text, lenient, only_value};
+use crate::read::input::{Listed, Pairs, Shape, Text, lenient, only_value};
 
 /// Marker of a block in the Messages API.
 const CACHE_CONTROL: &str = "cache_control";
@@ -184,7 +182,6 @@ struct Block<'a> {
 }
 
 /// Members of an object in their order, which is part of what a cache compares.
-#[derive(Default)]
 struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'a> Members<'a> {
@@ -205,25 +202,10 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
-            type Value = Members<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Members::default();
-                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
-                    members.0.push((name.into(), Cow::Borrowed(value)));
-                }
-                Ok(members)
-            }
-        }
-        deserializer.deserialize_map(Each)
+impl<'a> From<Pairs<String, &'a RawValue>> for Members<'a> {
+    fn from(Pairs(pairs): Pairs<String, &'a RawValue>) -> Self {
+        let members = pairs.into_iter().map(|(name, value)| (name.into(), Cow::Borrowed(value)));
+        Self(members.collect())
     }
 }
 
@@ -411,9 +393,9 @@ fn mark(parts: &mut [Part<'_>], point: &Point<'_>) {
         _ => r#"{"type":"ephemeral"}"#,
     };
     if let Part::AsSent(raw) = part
-        && let Ok(members) = only_value(raw.get())
+        && let Ok(pairs) = only_value::<Pairs<_, _>>(raw.get())
     {
-        *part = Part::Block(Block { kind: None, members });
+        *part = Part::Block(Block { kind: None, members: pairs.into() });
     }
     if let (Part::Block(block), Ok(marker)) = (part, RawValue::from_string(marker.to_owned())) {
         block.members.unmark();
@@ -441,8 +423,9 @@ fn result<'a>(call: Option<&'a RawValue>, content: Option<&'a RawValue>) -> Part
 /// the marker of a part is the result's own.
 fn marked_result<'a>(call: Option<&'a RawValue>, content: Option<&'a RawValue>) -> Vec<Part<'a>> {
     let list = content.filter(|content| !is_text(content));
-    let inner = list.and_then(|list| only_value::<Vec<Members<'a>>>(list.get()).ok());
-    let Some(mut inner) = inner else { return vec![result(call, content)] };
+    let inner = list.and_then(|list| only_value::<Vec<Pairs<_, _>>>(list.get()).ok());
+    let Some(inner) = inner else { return vec![result(call, content)] };
+    let mut inner: Vec<Members<'a>> = inner.into_iter().map(Members::from).collect();
     let marker = inner.iter_mut().filter_map(Members::unmark).last();
     let text = if let [one] = &inner[..] { one.only_text().cloned() } else { None };
     let Some(content) = text.or_else(|| to_raw_value(&inner).ok().map(Cow::Owned)) else {

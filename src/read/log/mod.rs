@@ -189,7 +189,9 @@ impl<'a> LogReader<'a> {
         };
         let AgentFile { requests, copies, .. } = &mut self.file;
         // A packed table can hold millions of equal rows in a few bytes: only the first one is kept.
-        match requests.last().filter(|last| last.identity.is_some()) {
+        let is_named =
+            |last: &&AgentRequest| last.identity.is_some() && last.identity == request.identity;
+        match requests.last().filter(is_named) {
             Some(last) if *last == (AgentRequest { line: last.line, ..request.clone() }) => {
                 *copies += 1;
             }

@@ -272,6 +272,20 @@ mod tests {
     }
 
     #[test]
+    fn a_row_behind_its_equal_is_a_copy() {
+        let usage = "\"{\"\"usage_object\"\":{\"\"prompt_tokens\"\":100,\"\"cache_read_input_tokens\"\":70,";
+        let row = |id: &str, output: u64| {
+            format!(
+                "\n{id},acompletion,2026-09-21 14:13:20,2026-09-21 14:13:25,gpt-5.5,100,{output},\
+                 {usage}\"\"completion_tokens\"\":{output}}}}}\""
+            )
+        };
+        let rows = [row("a", 5), row("a", 5), row("a", 6), row("b", 6), row("b", 6), row("b", 6)];
+        let log = read(&format!("{HEADER}{}\n", rows.concat())).requests;
+        assert_eq!((log.requests.len(), log.copies), (3, 3));
+    }
+
+    #[test]
     fn quoted_json_and_lines_in_cells_are_read() {
         let log = read(&format!(
             "{HEADER}\r\n\
